@@ -168,12 +168,8 @@ fn drivers() -> Vec<Line> {
     let mut rows = Vec::new();
     for (i, driver) in DRIVERS.iter().enumerate() {
         rows.push((driver.name.to_owned(), driver.about.to_owned()));
-        let names = |driver: &Driver| {
-            driver
-                .settings
-                .iter()
-                .map(|own| own.name)
-                .collect::<Vec<_>>()
+        let names = |one: &Driver| -> Vec<&str> {
+            one.settings.iter().map(|setting| setting.name).collect()
         };
         let like = DRIVERS[..i]
             .iter()

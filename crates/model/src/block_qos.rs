@@ -53,16 +53,18 @@ impl BlockValue {
         (self.is_at_least, self.ns)
     }
 
-    /// The value next to blocks whose highest exact value is `highest_exact`, nanoseconds. A lower
-    /// bound stands for a failed request, which ranks above every success: it is at least as high.
+    /// The value next to blocks of which `highest` has the highest exact value. A lower bound stands
+    /// for a failed request, which ranks above every success: it is at least as high. If that raises
+    /// it, it names the block of `highest`, where the value was measured.
     #[must_use]
-    pub fn above(self, highest_exact: u64) -> Self {
-        let ns = if self.is_at_least {
-            self.ns.max(highest_exact)
-        } else {
-            self.ns
-        };
-        Self { ns, ..self }
+    pub fn above(self, highest: Option<Self>) -> Self {
+        match highest {
+            Some(highest) if self.is_at_least && highest.ns > self.ns => Self {
+                is_at_least: true,
+                ..highest
+            },
+            _ => self,
+        }
     }
 }
 

@@ -224,21 +224,6 @@ impl Metric {
         }
     }
 
-    /// The ratio that corresponds to this gain, for example the ratio of an average improvement.
-    pub fn ratio_of_gain(self, gain: Bounded) -> Bounded {
-        if self.more_is_better() {
-            Bounded {
-                value: 1.0 + gain.value,
-                ..gain
-            }
-        } else {
-            Bounded {
-                value: 1.0 - gain.value,
-                bound: gain.bound.reversed(),
-            }
-        }
-    }
-
     /// A ratio of two values in the notation used everywhere. If more is better: `+44 %`, and
     /// `2.2X` from twice on. Otherwise: `23 % lower`, `2.2X higher`. A bound has its sign.
     pub fn improvement(self, ratio: Bounded, ratios: Option<Ratios>) -> String {
@@ -344,10 +329,6 @@ mod tests {
             Bounded::exact(0.5)
         );
         assert_eq!(latency.gain(Bounded::exact(0.5)), Bounded::exact(0.5));
-        for metric in [Metric::OPS_PER_SEC, latency] {
-            let ratio = Bounded::at_least(0.75);
-            assert_eq!(metric.ratio_of_gain(metric.gain(ratio)), ratio);
-        }
         let at_least = latency.gain(Bounded::at_least(3.0));
         assert_eq!(
             (at_least.value, at_least.bound),

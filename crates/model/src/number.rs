@@ -316,10 +316,15 @@ pub fn ends_apart((low, high): (f64, f64), ratios: Option<Ratios>) -> String {
     }
 }
 
-/// A duration in seconds: `3.0 s`, `20 min`, `2 h 5 min`.
+/// A duration in seconds: `3.0 s`, `2 min 30 s`, `20 min`, `2 h 5 min`. Whole seconds from 2 minutes
+/// on, whole minutes from 10 on.
 pub fn duration(seconds: f64) -> String {
     if seconds < 120.0 {
         return format!("{seconds:.1} s");
+    }
+    let whole = seconds.round() as u64;
+    if whole < 600 && !whole.is_multiple_of(60) {
+        return format!("{} min {} s", whole / 60, whole % 60);
     }
     let minutes = (seconds / 60.0).round() as u64;
     match (minutes / 60, minutes % 60) {

@@ -9,7 +9,7 @@
 //! import, they are computed from its intervals when it is committed. Intervals have two
 //! significant digits, so values are within 1 %. Failed requests are in the block of the interval
 //! in which they failed, and rank above every success in it. Operations that were never done are in
-//! no block.
+//! no block, nor is what follows the last full block.
 
 use crate::{
     BlockQos, BlockValue, Bounded, Interval, Kind, Latencies, Packed, Phase, QUANTILES, Quantile,
@@ -153,8 +153,13 @@ impl TimeBlocks {
     fn finish(self, kind: Kind, time: TimeBasis) -> Vec<BlockQos> {
         let (blocks, samples_min) = (self.full, self.samples_min);
         let of_quantile = |(&quantile, values): (&Quantile, BTreeMap<(bool, u64), ValueCount>)| {
-            let highest_exact = values.keys().rfind(|(is_at_least, _)| !is_at_least);
-            let highest_exact = highest_exact.map_or(0, |(_, ns)| *ns);
+            let value = |(&(is_at_least, ns), seen): (&(bool, u64), &ValueCount)| BlockValue {
+                ns,
+                is_at_least,
+                start_s: seen.start_s,
+            };
+            let highest_exact = values.iter().rfind(|((is_at_least, _), _)| !is_at_least);
+            let highest_exact = highest_exact.map(value);
             // The value with that many others before it.
             let after = |mut before: u64| {
                 let mut values = values.iter();
@@ -165,14 +170,7 @@ impl TimeBlocks {
                     }
                     None => true,
                 });
-                found.map(|(&(is_at_least, ns), seen)| {
-                    let value = BlockValue {
-                        ns,
-                        is_at_least,
-                        start_s: seen.start_s,
-                    };
-                    value.above(highest_exact)
-                })
+                found.map(|found| value(found).above(highest_exact))
             };
             Some(BlockQos {
                 kind,
@@ -348,6 +346,29 @@ mod tests {
         let two = p99_9(&[fast(0), fast(1), slow(2)]);
         assert_eq!(two, [(true, 5), (true, 5), (false, 5)]);
         assert_eq!(p99_9(&[fast(0), fast(1)]), [(true, 1); 3]);
+    }
+
+    #[test]
+    fn a_raised_bound_names_the_block_in_which_its_value_was_measured() {
+        // A second of reads of 1 ms, of which half a percent fails, after one of reads of 5 ms.
+        let mut failing = interval(1, &[(1_000_000, 995_000)]);
+        failing.kinds.get_mut(&Kind::Read).unwrap().errors = 5_000;
+        let found = block_qos(&[interval(0, &[(5_000_000, 1_000_000)]), failing]);
+        let worst = |name| {
+            let worst = named(&found, name).worst;
+            (worst.is_at_least, worst.ns / 1_000_000, worst.start_s)
+        };
+        assert_eq!(worst("p99.9"), (true, 5, 0.0));
+        assert_eq!(worst("p99"), (false, 5, 0.0));
+    }
+
+    #[test]
+    fn failures_after_the_last_full_block_are_in_no_block() {
+        let mut failing = interval(1, &[(1_000_000, 500_000)]);
+        failing.kinds.get_mut(&Kind::Read).unwrap().errors = 499_999;
+        let found = block_qos(&[interval(0, &[(1_000_000, 1_000_000)]), failing]);
+        let p99 = named(&found, "p99");
+        assert_eq!((p99.blocks, p99.worst.is_at_least), (1, false));
     }
 
     #[test]

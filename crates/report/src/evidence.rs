@@ -409,7 +409,7 @@ mod tests {
     #[test]
     fn both_ends_of_a_range_of_times_have_their_units() {
         for (times, expected) in [
-            ([249.0, 5_880.0], "4 min to 1 h 38 min"),
+            ([249.0, 5_880.0], "4 min 9 s to 1 h 38 min"),
             ([109.0, 1_260.0], "109 s to 21 min"),
             ([180.0, 1_260.0], "3 to 21 min"),
             ([5_880.0, 9_480.0], "1 h 38 min to 2 h 38 min"),

@@ -141,8 +141,11 @@ fn a_repeat_is_one_run_over_all_thread_counts_also_where_ladders_end_apart() {
             .iter()
             .flat_map(|&n| [point("disk", n, 1), point("disk", n, 2)]);
         data.points = runs.collect();
-        for (point, ms) in data.points.iter_mut().zip(1..) {
-            point.phase.started_ms = Some(1_764_000_000_000 + ms * 7 * threads.len() as u64);
+        for (point, run) in data.points.iter_mut().zip(1..) {
+            let read = point.phase.kinds.get_mut(&Kind::Read).unwrap();
+            read.service
+                .record_n(2_000, run * 7 * threads.len() as u64)
+                .unwrap();
         }
         data
     };
@@ -466,10 +469,15 @@ fn a_copy_of_a_study_adds_no_runs() {
             merged.notices
         );
     }
+    // The same histograms are the same run, whenever it says that it began.
     let mut again = started(study("a", &[]));
-    again.points[0].phase.started_ms = Some(1);
     again.points.truncate(1);
-    let merged = Data::merged(vec![whole, again]);
-    assert_eq!(merged.points.len(), 3);
-    assert_eq!(merged.notices, Vec::<String>::new());
+    again.points[0].phase.started_ms = Some(1);
+    let merged = Data::merged(vec![whole.clone(), again.clone()]);
+    assert_eq!(merged.points, whole.points);
+    let read = again.points[0].phase.kinds.get_mut(&Kind::Read).unwrap();
+    read.service.record_n(2_000, 1).unwrap();
+    let apart = Data::merged(vec![whole, again]);
+    assert_eq!(apart.points.len(), 3);
+    assert_eq!(apart.notices, Vec::<String>::new());
 }

@@ -177,6 +177,20 @@ fn few_samples_are_grey_and_fewer_are_none() {
 }
 
 #[test]
+fn a_worst_block_raised_by_another_run_names_the_block_and_run_of_its_value() {
+    let slow = phase(&[(0, 0), (0, 0), (200, 60)]);
+    let mut failing = phase(&[(0, 0)]);
+    for interval in &mut failing.intervals {
+        interval.kinds.get_mut(&Kind::Read).unwrap().errors = 200;
+    }
+    failing.block_qos = block_qos(&failing.intervals);
+    let table = table(vec![point(8, 1, slow), point(8, 2, failing)]);
+    let (worst, _, began) = cell(&table, 1, "p99.99");
+    assert!(worst.starts_with("≥ 60."), "{worst}");
+    assert_eq!(began, "from 2 s, run 1");
+}
+
+#[test]
 fn of_several_runs_the_worst_and_the_best_and_the_mean_of_medians() {
     // Medians of p99.99: about 1 ms and 16 ms, whose geometric mean is 4 ms.
     let calm = phase(&[(0, 0), (0, 0), (200, 30)]);

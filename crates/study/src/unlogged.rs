@@ -1,14 +1,15 @@
-//! Data for which a histogram log has no line: failures, misses, bytes, operations that were never
-//! done, the failures of each interval, quantiles over blocks, and the findings that make a point
-//! invalid. Our export writes it as a JSON comment before the lines of a phase, and our import
-//! reads it. Without it, a point with half of its operations failed would come back as a good one.
+//! Data for which a histogram log has no line: failures and their ages, misses, bytes, operations
+//! that were never done, the failures of each interval, quantiles over blocks, and the findings that
+//! make a point invalid. Our export writes it as a JSON comment before the lines of a phase, and our
+//! import reads it. Without it, a point with half of its operations failed would come back as a good
+//! one.
 
 use crate::study::BlockQosRow;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tailmark_model::{
-    Censored, ErrorCount, Finding, Interval, IntervalKind, Kind, Latencies, Packed, Phase, finding,
-    histogram, new_latencies, observation,
+    Censored, ErrorCount, Finding, Interval, IntervalKind, Kind, KindResult, Latencies, Packed,
+    Phase, finding, histogram, new_latencies, observation,
 };
 
 /// The words between the tag of a phase and the data missing from its lines.
@@ -150,59 +151,98 @@ struct UnloggedKind {
     errors: u64,
     bytes: u64,
     drained_bytes: u64,
+    /// Of requests that failed, by service time.
+    failed_ages: Option<Ages>,
+    /// Of the same requests, by response time, if it differs.
+    failed_response_ages: Option<Ages>,
     never_done: Option<NeverDone>,
 }
 
-/// The ages of operations that were never done, nanoseconds, and how many have each.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-struct NeverDone {
-    since_sent: Vec<(u64, u64)>,
-    since_due: Vec<(u64, u64)>,
-}
-
-impl NeverDone {
-    fn from_censored(censored: &Censored) -> Self {
-        let ages = |latencies: &Latencies| {
-            let recorded = latencies.iter_recorded();
-            recorded
-                .map(|age| (age.value_iterated_to(), age.count_at_value()))
-                .collect()
-        };
+impl UnloggedKind {
+    fn from_result(result: &KindResult) -> Self {
+        let never_done = result.censored.as_deref().map(|censored| NeverDone {
+            since_sent: Ages::from(&censored.service),
+            since_due: Ages::from(&censored.response),
+        });
         Self {
-            since_sent: ages(&censored.service),
-            since_due: ages(&censored.response),
+            not_found: result.not_found,
+            errors: result.errors,
+            bytes: result.bytes,
+            drained_bytes: result.drained_bytes,
+            failed_ages: result.failed.as_ref().map(Ages::from),
+            failed_response_ages: result.failed_response.as_ref().map(Ages::from),
+            never_done,
         }
     }
 
-    fn into_censored(self) -> Censored {
-        let ages = |counts: Vec<(u64, u64)>| {
-            let mut ages = new_latencies();
-            for (age_ns, count) in counts {
-                histogram::record(&mut ages, age_ns, count);
-            }
-            ages
-        };
-        Censored {
-            service: ages(self.since_sent),
-            response: ages(self.since_due),
+    /// Adds it to a result that was read from lines.
+    fn add_to(self, result: &mut KindResult) {
+        // A log may have the lines of some kinds alone.
+        result.not_found = self.not_found.min(result.count);
+        (result.errors, result.bytes) = (self.errors, self.bytes);
+        result.drained_bytes = self.drained_bytes;
+        result.failed = self.failed_ages.map(Latencies::from);
+        result.failed_response = self.failed_response_ages.map(Latencies::from);
+        let censored = self.never_done.map(|never_done| Censored {
+            service: never_done.since_sent.into(),
+            response: never_done.since_due.into(),
+        });
+        result.censored = censored.map(Box::new);
+    }
+
+    /// All ages.
+    fn ages(&self) -> impl Iterator<Item = &Ages> {
+        let never_done = self.never_done.iter();
+        let of_never_done = never_done.flat_map(|own| [&own.since_sent, &own.since_due]);
+        let of_failed = self.failed_ages.iter().chain(&self.failed_response_ages);
+        of_never_done.chain(of_failed)
+    }
+}
+
+/// The ages of operations that were never done.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct NeverDone {
+    since_sent: Ages,
+    since_due: Ages,
+}
+
+/// Ages of operations, nanoseconds, and how many have each.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Ages(Vec<(u64, u64)>);
+
+impl Ages {
+    /// The most counts of their histogram. A histogram of three digits has 1,024 counts for each
+    /// doubling beyond the first 2,048.
+    fn counts(&self) -> usize {
+        let highest = self.0.iter().map(|(age_ns, _)| *age_ns).max();
+        highest.map_or(0, |ns| 1_024 * (1 + ns.max(2_048).ilog2() as usize - 10))
+    }
+}
+
+impl From<&Latencies> for Ages {
+    fn from(latencies: &Latencies) -> Self {
+        let recorded = latencies.iter_recorded();
+        let age = recorded.map(|age| (age.value_iterated_to(), age.count_at_value()));
+        Self(age.collect())
+    }
+}
+
+impl From<Ages> for Latencies {
+    fn from(Ages(ages): Ages) -> Self {
+        let mut latencies = new_latencies();
+        for (age_ns, count) in ages {
+            histogram::record(&mut latencies, age_ns, count);
         }
+        latencies
     }
 }
 
 impl Unlogged {
     /// The data of this phase that its lines lack.
     pub fn from_phase(phase: &Phase) -> Self {
-        let kinds = phase.kinds.iter().map(|(kind, result)| {
-            let unlogged = UnloggedKind {
-                not_found: result.not_found,
-                errors: result.errors,
-                bytes: result.bytes,
-                drained_bytes: result.drained_bytes,
-                never_done: result.censored.as_deref().map(NeverDone::from_censored),
-            };
-            (*kind, unlogged)
-        });
+        let kinds = phase.kinds.iter();
+        let kinds = kinds.map(|(kind, result)| (*kind, UnloggedKind::from_result(result)));
         let mut blocks: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for qos in &phase.block_qos {
             let of_kind = blocks.entry(qos.kind).or_default();
@@ -246,15 +286,8 @@ impl Unlogged {
 
     /// The most counts in its histograms: 8 bytes each.
     pub fn counts(&self) -> usize {
-        let never_done = self
-            .kinds
-            .values()
-            .filter_map(|kind| kind.never_done.as_ref());
-        let ages = never_done.flat_map(|own| [&own.since_sent, &own.since_due]);
-        let highest = ages.filter_map(|counts| counts.iter().map(|(age_ns, _)| *age_ns).max());
-        // A histogram of three digits has 1,024 counts for each doubling beyond the first 2,048.
-        let counts = highest.map(|ns| 1_024 * (1 + ns.max(2_048).ilog2() as usize - 10));
-        counts.sum()
+        let ages = self.kinds.values().flat_map(UnloggedKind::ages);
+        ages.map(Ages::counts).sum()
     }
 
     /// Adds it to a phase that was read from lines.
@@ -276,13 +309,7 @@ impl Unlogged {
         (phase.drained, phase.drained_failed) = (self.drained, self.drained_failed);
         phase.censored = self.censored;
         for (kind, unlogged) in self.kinds {
-            let result = phase.kinds.entry(kind).or_default();
-            // A log may have the lines of some kinds alone.
-            result.not_found = unlogged.not_found.min(result.count);
-            (result.errors, result.bytes) = (unlogged.errors, unlogged.bytes);
-            result.drained_bytes = unlogged.drained_bytes;
-            let censored = unlogged.never_done.map(NeverDone::into_censored);
-            result.censored = censored.map(Box::new);
+            unlogged.add_to(phase.kinds.entry(kind).or_default());
         }
         for interval in self.intervals {
             interval.add_to(&mut phase.intervals);

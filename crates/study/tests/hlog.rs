@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant, UNIX_EPOCH},
 };
 use tailmark_model::{
-    Arrivals, Bounded, Interval, Kind, Packed, Phase, QUANTILES,
+    Arrivals, Bounded, Interval, Kind, KindResult, Packed, Phase, QUANTILES,
     finding::{CENSORED, NO_ANSWER},
     new_latencies,
 };
@@ -110,7 +110,10 @@ fn what_was_exported_comes_back_with_the_same_histograms_and_failures() {
         assert_eq!(CENSORED.is_among(&imported.phase.findings), never_done);
         assert_eq!(imported.phase.censored, point.phase.censored);
         for (kind, result) in &point.phase.kinds {
-            assert_eq!(imported.phase.kinds[kind].censored, result.censored);
+            let found = &imported.phase.kinds[kind];
+            assert_eq!(found.censored, result.censored);
+            assert_eq!(found.failed, result.failed);
+            assert_eq!(found.failed_response, result.failed_response);
         }
     }
     let rated = points[0].key.arrivals;
@@ -310,6 +313,39 @@ fn a_quantile_among_what_was_never_done_is_a_bound_after_an_import_too() {
     assert_eq!(is_bound(found), is_bound(&rated.phase));
     let censored = found.findings.iter().filter(|f| CENSORED.is_of(f));
     assert_eq!(censored.count(), 1);
+}
+
+#[test]
+fn the_ages_of_failures_bound_the_same_quantiles_after_an_export_and_an_import() {
+    let dir = tempfile::tempdir().unwrap();
+    let study = Study::create(dir.path(), &header(), &systems()).unwrap();
+    let mut rated = point(4, true);
+    let read = rated.phase.kinds.get_mut(&Kind::Read).unwrap();
+    let ages = |age_ns, count| {
+        let mut ages = new_latencies();
+        ages.record_n(age_ns, count).unwrap();
+        Some(ages)
+    };
+    // More than lie beyond p95, and older than all that was done or never done.
+    read.errors = read.count / 5;
+    read.failed = ages(10_000_000_000, read.errors);
+    read.failed_response = ages(20_000_000_000, read.errors);
+    study.add_point(&rated).unwrap();
+    let all = import("study.hlog", &exported(&study), &in_unit(1)).unwrap();
+    let found = &all[0].phase.kinds[&Kind::Read];
+    let expected = &rated.phase.kinds[&Kind::Read];
+    assert_eq!(
+        (&found.failed, &found.failed_response),
+        (&expected.failed, &expected.failed_response)
+    );
+    let bounds = |result: &KindResult| {
+        let known = [result.ranked_service(), result.ranked_response()];
+        let of_failed = known.map(|known| known.quantile(QUANTILES[2]));
+        of_failed.map(|bounded| bounded.filter(|bounded| !bounded.is_exact()).unwrap().value)
+    };
+    assert_eq!(bounds(found), bounds(expected));
+    let [service, response] = bounds(found);
+    assert!(response > 1.9 * service, "{response} after {service}");
 }
 
 #[test]

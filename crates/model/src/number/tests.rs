@@ -145,6 +145,23 @@ fn percentages_are_written_as_plans_do() {
 }
 
 #[test]
+fn durations_from_2_to_10_minutes_have_their_seconds() {
+    let expected = [
+        (119.94, "119.9 s"),
+        (149.0, "2 min 29 s"),
+        (150.0, "2 min 30 s"),
+        (179.6, "3 min"),
+        (599.4, "9 min 59 s"),
+        (599.5, "10 min"),
+        (629.0, "10 min"),
+        (7_500.0, "2 h 5 min"),
+    ];
+    for (seconds, text) in expected {
+        assert_eq!(duration(seconds), text);
+    }
+}
+
+#[test]
 fn times_for_people_are_rounded() {
     assert_eq!(rounded(Duration::from_micros(1_500_400)), "1s 500ms");
     assert_eq!(rounded(Duration::from_millis(61_499)), "1m 1s");

@@ -1,6 +1,6 @@
 //! The average improvement over all thread counts, or all rates, of a workload.
 
-use super::{ComparedAt, gain, last_common};
+use super::{ComparedAt, last_common};
 use crate::{
     axis::{Axis, Step},
     compared::Comparisons,
@@ -42,20 +42,17 @@ pub fn average<'a>(
     metric: Metric,
     (a, b): (&'a str, &'a str),
 ) -> Option<Average> {
-    let mut gains = Vec::new();
     let mut ratios = Vec::new();
     for &step in &group.steps {
         match comparisons.at(group, step, metric, (a, b)) {
-            Some(known) => {
-                gains.push(gain(&known));
-                ratios.push(known.ratio);
-            }
+            Some(known) => ratios.push(known.ratio),
             None if are_bounds(group, metric, (a, b), step) => return None,
             None => {}
         }
     }
     Some(Average {
-        arithmetic: metric.ratio_of_gain(Bounded::mean(&gains)?),
+        // 1 plus the mean of a / b - 1, or 1 minus that of 1 - a / b, without their rounding.
+        arithmetic: Bounded::mean(&ratios)?,
         geometric: comparison::center(&ratios)?,
     })
 }

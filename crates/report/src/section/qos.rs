@@ -11,7 +11,8 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::{
-    BlockQos, Bounded, Kind, KindResult, Phase, Qos, Quantile, System, TimeBasis, number,
+    BlockQos, BlockValue, Bounded, Kind, KindResult, Phase, Qos, Quantile, System, TimeBasis,
+    number,
     qos::{BLOCK_SAMPLES, qualities, requests_beyond},
 };
 use tailmark_stats::statistics::geometric_mean;
@@ -304,29 +305,32 @@ impl<'a> Service<'a> {
             .filter_map(|(repeat, qos)| Some((repeat, qos.blocks?)))
     }
 
-    /// The highest exact value of a block of any run, nanoseconds.
-    fn highest_exact(&self, index: usize) -> u64 {
-        let values = self.of_blocks(index);
-        let values = values.flat_map(|(_, block)| [block.worst, block.median, block.best]);
-        let exact = values.filter(|block| !block.is_at_least);
-        exact.map(|block| block.ns).max().unwrap_or(0)
+    /// The block with the highest exact value, and its run.
+    fn highest_exact(&self, index: usize) -> Option<(u32, BlockValue)> {
+        let values = self.of_blocks(index).flat_map(|(repeat, block)| {
+            [block.worst, block.median, block.best].map(|value| (repeat, value))
+        });
+        let exact = values.filter(|(_, value)| !value.is_at_least);
+        exact.max_by_key(|(_, value)| value.ns)
     }
 
     fn worst(&self, index: usize) -> Cell {
         let worst = self.of_blocks(index).max_by_key(|(_, b)| b.worst.rank());
-        let highest = self.highest_exact(index);
         worst.map_or_else(Cell::none, |(repeat, blocks)| {
-            let mut detail = format!("from {:.0} s", blocks.worst.start_s);
+            let raised = self.highest_exact(index);
+            let raised = raised.map(|(run, highest)| (run, blocks.worst.above(Some(highest))));
+            let raised = raised.filter(|(_, value)| *value != blocks.worst);
+            let (repeat, value) = raised.unwrap_or((repeat, blocks.worst));
+            let mut detail = format!("from {:.0} s", value.start_s);
             if self.runs.len() > 1 {
                 detail.push_str(&format!(", run {repeat}"));
             }
-            let value = blocks.worst.above(highest).bounded();
-            written(value, blocks.is_solid()).with_detail(detail)
+            written(value.bounded(), blocks.is_solid()).with_detail(detail)
         })
     }
 
     fn median(&self, index: usize) -> Cell {
-        let highest = self.highest_exact(index);
+        let highest = self.highest_exact(index).map(|(_, value)| value);
         let median = |(_, blocks): (u32, &BlockQos)| blocks.median.above(highest).bounded();
         let medians = || self.of_blocks(index).map(median);
         let is_solid = self.of_blocks(index).all(|(_, blocks)| blocks.is_solid());

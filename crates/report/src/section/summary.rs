@@ -269,15 +269,15 @@ fn of_pairs<'a>(
         return Some(known.as_ref().map(figure).ok_or((*a, *b)));
     };
     let figure = of_pair(group, (one, other), what, ahead, sweep);
-    let known: Vec<&Comparison> = level.iter().filter_map(|(.., own)| own.as_ref()).collect();
-    let groups = compare::by_outcome(&known, sweep.comparisons.band).into_iter();
+    let level: Vec<&Comparison> = level.iter().filter_map(|(.., own)| own.as_ref()).collect();
+    let groups = compare::by_outcome(&level, sweep.comparisons.band).into_iter();
     let about = groups.fold(figure.about.clone(), |about, (outcome, own)| {
         let how = match outcome {
             Outcome::Tied => format!("{} of", compare::within(sweep.comparisons)),
             Outcome::Equivalent => "equivalent to".to_owned(),
             _ => "no difference shown from".to_owned(),
         };
-        let names: Vec<&str> = own.iter().map(|one| one.b.as_str()).collect();
+        let names: Vec<&str> = own.iter().map(|each| each.b.as_str()).collect();
         format!("{about}; {how} {}", number::list(&names))
     });
     Some(Ok(CardFigure { about, ..figure }))

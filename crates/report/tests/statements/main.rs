@@ -272,6 +272,29 @@ fn an_average_of_latencies_is_the_same_in_headline_and_sentence() {
 }
 
 #[test]
+fn the_average_of_equal_ratios_is_that_ratio_to_its_last_digit() {
+    // A nanosecond against a second.
+    let fast = Curve("A", [(10.0, 1e-6); 4]);
+    let slow = Curve("B", [(10.0, 1e3); 4]);
+    let mut data = one(&[fast, slow]);
+    data.settings.metric = tailmark_model::Metric::from_name("mean read");
+    let rows: Vec<_> = sections::tables("workloads", &data)
+        .into_iter()
+        .flat_map(|table| table.rows)
+        .collect();
+    let apart = |name: &str| {
+        let of_name = rows.iter().filter(|row| row.cells[0].text == name);
+        let mut cells = of_name.flat_map(|row| &row.cells);
+        cells
+            .find(|cell| cell.text.contains("X lower"))
+            .unwrap()
+            .text
+            .clone()
+    };
+    assert_eq!(apart("average"), apart("4"));
+}
+
+#[test]
 fn percentages_that_differ_are_a_range() {
     let a = Curve(
         "A",

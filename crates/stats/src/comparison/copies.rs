@@ -1,7 +1,8 @@
 //! Detects copied runs: the same file imported again, or the same point twice in a merged study.
-//! Two real runs never have the same histograms to the last nanosecond, so equal ones are one run.
-//! Published figures have few digits and do repeat. So runs without a histogram are copies only if
-//! they also have the same repeat number, as in a copied study.
+//! Two real runs never have the same histograms and the same length to the last nanosecond, so equal
+//! ones are one run, whenever each says that it began. Published figures have few digits and do
+//! repeat. So runs without a histogram are copies only if they also have the same repeat number and
+//! the same start, as in a copied study.
 
 use std::{
     collections::HashSet,
@@ -19,10 +20,7 @@ impl RunsRead {
     pub fn is_new(&mut self, point: &Point) -> bool {
         let mut hasher = DefaultHasher::new();
         (&point.key.system, PointName::from(&point.key)).hash(&mut hasher);
-        add_phase(&point.phase, &mut hasher);
-        let has_histogram =
-            |result: &KindResult| !result.service.is_empty() || result.response.is_some();
-        if !point.phase.kinds.values().any(has_histogram) {
+        if !add_phase(&point.phase, &mut hasher) {
             point.key.repeat.hash(&mut hasher);
         }
         self.0.insert(hasher.finish())
@@ -37,11 +35,17 @@ impl RunsRead {
     }
 }
 
-/// Hashes everything measured over the whole phase, which only copies have in common.
-fn add_phase(phase: &Phase, hasher: &mut DefaultHasher) {
+/// Hashes everything measured over the whole phase, which only copies have in common. Returns whether
+/// it has a histogram. If so, its start and its counters are left out: copies that were imported or
+/// merged twice may differ in them.
+fn add_phase(phase: &Phase, hasher: &mut DefaultHasher) -> bool {
     let counts = (phase.operations, phase.failed, phase.drained);
-    (phase.started_ms, phase.duration_s.to_bits(), counts).hash(hasher);
-    (phase.censored, &phase.counters).hash(hasher);
+    (phase.duration_s.to_bits(), counts, phase.censored).hash(hasher);
+    let is_recorded = |result: &KindResult| !result.service.is_empty() || result.response.is_some();
+    let has_histogram = phase.kinds.values().any(is_recorded);
+    if !has_histogram {
+        (phase.started_ms, &phase.counters).hash(hasher);
+    }
     for (kind, result) in &phase.kinds {
         let of_kind = (result.count, result.not_found, result.errors, result.bytes);
         (*kind, of_kind).hash(hasher);
@@ -54,6 +58,7 @@ fn add_phase(phase: &Phase, hasher: &mut DefaultHasher) {
         let numbers = summaries.into_iter().flatten().flat_map(Summary::numbers);
         numbers.for_each(|(name, ns)| (name, ns.to_bits()).hash(hasher));
     }
+    has_histogram
 }
 
 fn add_latencies(latencies: &Latencies, hasher: &mut DefaultHasher) {
@@ -106,6 +111,39 @@ mod tests {
         let mut elsewhere = run(3, 7);
         elsewhere.key.threads = 8;
         assert!(read.is_new(&elsewhere));
+    }
+
+    #[test]
+    fn a_copy_with_another_start_and_other_counters_is_a_copy_if_it_has_a_histogram() {
+        let are_new = |has_histogram| {
+            let mut read = RunsRead::default();
+            [0, 1, 2].map(|hour| {
+                let mut point = run(0, 7, has_histogram);
+                point.phase.started_ms = Some(1_790_000_000_000 + 3_600_000 * hour);
+                let counters = &mut point.phase.counters;
+                counters.insert("bytes written".to_owned(), hour);
+                read.is_new(&point)
+            })
+        };
+        assert_eq!(are_new(true), [true, false, false]);
+        // Published figures repeat, so their start tells them apart.
+        assert_eq!(are_new(false), [true; 3]);
+    }
+
+    #[test]
+    fn a_load_with_another_start_is_a_copy_if_it_has_a_histogram() {
+        let mut read = RunsRead::default();
+        let are_new = [1, 2].map(|hour| {
+            let mut phase = run(0, 7, true).phase;
+            phase.started_ms = Some(3_600_000 * hour);
+            read.is_new_load(&Load {
+                system: "a".to_owned(),
+                records: 7,
+                threads: 1,
+                phase,
+            })
+        });
+        assert_eq!(are_new, [true, false]);
     }
 
     #[test]

@@ -149,7 +149,7 @@ pub struct Comparison {
     pub ratio: Bounded,
     /// The test.
     pub test: Test,
-    /// The 95 % interval of the ratio; `None` under two runs, and for bounds.
+    /// The 95 % interval of the ratio, which lies in it; `None` under two runs, and for bounds.
     pub interval: Option<(f64, f64)>,
     /// The one-sided 95 % ends: the true ratio is not below the first and not above the second. For
     /// a bound, one of them is 0 or infinite.
@@ -495,7 +495,7 @@ pub fn is_within(ratio: f64, band: f64) -> bool {
 fn verdict(comparison: &Comparison, p_adjusted: f64, band: f64) -> Verdict {
     let ratio = comparison.ratio.value;
     let is_inside = |(from, to): (f64, f64)| is_within(from, band) && is_within(to, band);
-    // Of a peak the interval need not lie around the ratio.
+    // The interval of peaks may have been extended over 1 to hold their ratio.
     let is_on_its_side = |(from, to): (f64, f64)| if ratio > 1.0 { from > 1.0 } else { to < 1.0 };
     let is_shown = comparison.interval.is_none_or(is_on_its_side);
     if p_adjusted < SIGNIFICANCE && is_shown && !is_within(ratio, band) {

@@ -142,8 +142,11 @@ fn of_two<'r>(
     let drift = slope * (positions.mean(&runs_a) - positions.mean(&runs_b));
     found.ratio.value = mean_a / mean_b / drift.exp();
     found.test = Test::Peaks;
-    found.interval = ratio.map(|ratio| ratio.interval);
-    found.one_sided = ratio.map(|ratio| ratio.one_sided);
+    // The value is cross-validated, the interval is about the highest means: it may lie outside.
+    let value = found.ratio.value;
+    let holding = |(low, high): (f64, f64)| (low.min(value), high.max(value));
+    found.interval = ratio.map(|ratio| holding(ratio.interval));
+    found.one_sided = ratio.map(|ratio| holding(ratio.one_sided));
     let has_too_few = ratio.is_none_or(|ratio| ratio.runs_min < RUNS_MIN);
     if has_too_few && found.verdict == Verdict::NoDifferenceShown {
         found.verdict = Verdict::TooFewRuns;
@@ -226,6 +229,8 @@ fn peaks<'c, 'r>(cells: &'c Points<'r>) -> BTreeMap<(&'c str, &'c str), Peak<'c,
 mod tests {
     use super::super::{all_pairs, comparisons, tests::runs};
     use super::*;
+    use rand_core::{Rng, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
 
     fn peak(runs: &[Vec<Run>]) -> Comparison {
         let found = comparisons(&runs.concat(), &all_pairs(&["a", "b"]), 0.03);
@@ -350,6 +355,28 @@ mod tests {
         let (low, high) = found.interval.unwrap();
         assert!(low < 1.0 && 1.0 < high, "{found:?}");
         assert!(!found.verdict.is_difference(), "{found:?}");
+    }
+
+    #[test]
+    fn the_ratio_of_two_peaks_lies_in_its_interval_in_all_of_2_000_draws() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(32);
+        for draw in 0..2_000 {
+            let mut system = |name: &str, counts: u32| {
+                let mut run = |_| 95.0 + 10.0 * (random.next_u64() >> 11) as f64 / 2_f64.powi(53);
+                let count = |threads| (threads, [0; 4].map(&mut run));
+                noisy(name, &(1..=counts).map(count).collect::<Vec<_>>())
+            };
+            let both = [system("a", 10), system("b", [10, 1][draw % 2])];
+            let compared = peak(&both);
+            for found in [compared.reversed(), compared] {
+                for (low, high) in [found.interval, found.one_sided].into_iter().flatten() {
+                    assert!(
+                        (low..=high).contains(&found.ratio.value),
+                        "{draw}: {found:?}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

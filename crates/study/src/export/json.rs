@@ -6,7 +6,7 @@ mod slo;
 use super::{
     Format,
     comparison::{comparison_json, comparisons_of, pairs_of},
-    numbers, timestamp, us,
+    numbers, operations_and_seconds, timestamp, us,
 };
 use crate::{Error, Study};
 use document::Document;
@@ -180,12 +180,13 @@ fn warmup(warmup: &Warmup) -> Value {
 fn phase(phase: &Phase, header: &Header) -> Value {
     let value = |metric: Metric| metric.value(phase).map(|bounded| bounded.value);
     let derived = Metric::figures().map(|metric| (metric.row().name, value(metric)));
+    let known = operations_and_seconds(phase);
     let lag = phase.start_lag.as_ref();
     let causes = lag.and_then(|lag| lag.causes.as_ref());
     json!({
         "started_at": phase.started_ms.map(timestamp),
-        "duration_s": phase.duration_s,
-        "operations": phase.operations,
+        "duration_s": known.map(|(_, seconds)| seconds),
+        "operations": known.map(|(operations, _)| operations),
         "failed_operations": phase.failed,
         "drained_operations": phase.drained,
         "censored_operations": phase.censored,

@@ -9,7 +9,9 @@ pub use comparison::comparison_json;
 
 use crate::{Error, Study};
 use std::io::{self, Write};
-use tailmark_model::{Bounded, QUANTILES, RankedLatencies, Summary, instant::at_ms};
+use tailmark_model::{
+    Bounded, Phase, QUANTILES, RankedLatencies, Summary, finding::LENGTH_UNKNOWN, instant::at_ms,
+};
 
 /// A format that a study can be exported in.
 #[derive(Debug, Clone, Copy)]
@@ -58,6 +60,13 @@ fn failed<E: Into<Box<dyn std::error::Error + Send + Sync>>>(
 /// Milliseconds since 1970 UTC as RFC 3339, for example `2026-11-21T10:15:00.000Z`.
 fn timestamp(ms: u64) -> String {
     humantime::format_rfc3339_millis(at_ms(ms)).to_string()
+}
+
+/// The operations of a phase and its length in seconds. Of published figures neither is known: an
+/// import makes them up, so that their ratio is the rate.
+fn operations_and_seconds(phase: &Phase) -> Option<(u64, f64)> {
+    let is_made_up = LENGTH_UNKNOWN.is_among(&phase.findings);
+    (!is_made_up).then_some((phase.operations, phase.duration_s))
 }
 
 /// The numbers of a latency by name, in the order of columns.

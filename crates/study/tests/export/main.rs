@@ -14,8 +14,13 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     time::Duration,
 };
-use tailmark_model::{Arrivals, Bounds, Kind, KindResult, Limit, Rule, SloSettings, Summary};
-use tailmark_study::{Study, export};
+use tailmark_model::{
+    Arrivals, Bounds, Kind, KindResult, Limit, Point, Rule, SloSettings, Summary,
+};
+use tailmark_study::{
+    Study, export,
+    import::{Given, Source, find},
+};
 
 /// What is searched for.
 fn slo() -> SloSettings {
@@ -424,6 +429,40 @@ fn hlog_has_a_line_per_interval_kind_and_time() {
         (format!("{system}/ycsb-a/uniform/t4/r1/update/service"), 12),
     ];
     assert_eq!(tags.into_iter().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn published_figures_have_no_length_and_no_operations_in_exports() {
+    let table = "system,workload,threads,ops/s,read_mean_us,read_count\nP,w,4,1000.5,90,1000000\n";
+    let source = Source {
+        path: "published.csv".into(),
+        bytes: table.into(),
+    };
+    let csv = find("csv").unwrap();
+    let imported = csv.import(&[source], &Given::default()).unwrap();
+    let published = Point {
+        phase: imported[0].phase.clone(),
+        ..point(4, false)
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let study = Study::create(dir.path(), &header(), &systems()).unwrap();
+    study.add_point(&published).unwrap();
+    study.add_point(&point(8, false)).unwrap();
+    let document: Value = serde_json::from_str(&exported("json", &study)).unwrap();
+    assert_eq!(faults(&document), Vec::<String>::new());
+    let of_points = [0, 1].map(|at| {
+        let point = &document["points"][at];
+        ["duration_s", "operations", "ops_per_sec"].map(|name| point[name].as_f64())
+    });
+    assert_eq!(of_points[0], [None, None, Some(1000.5)]);
+    assert_eq!(of_points[1][..2], [Some(12.345_678_9), Some(5_120.0)]);
+    let read = &document["points"][0]["kinds"]["read"];
+    assert_eq!(read["count"], 1_000_000);
+    let rows = exported("csv", &study);
+    let mut reader = csv::Reader::from_reader(rows.as_bytes());
+    let row: BTreeMap<String, String> = reader.deserialize().next().unwrap().unwrap();
+    let cells = ["duration_s", "operations", "ops_per_sec", "count"].map(|name| &row[name]);
+    assert_eq!(cells, ["", "", "1000.5", "1000000"]);
 }
 
 #[test]

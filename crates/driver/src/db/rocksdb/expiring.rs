@@ -72,20 +72,20 @@ fn unclear(family: &str, theirs: &Ini, file: &Ini) -> Option<String> {
 fn expires(family: &str, theirs: &Ini, given: Option<&Ini>) -> Option<String> {
     let set = |name| given.and_then(|file| file.value(OptionsSection::Family, family, name));
     let own_limits = theirs.value(OptionsSection::Family, family, LIMITS);
-    let own = fifo_ttl(theirs, family);
-    let is_fifo = set(STYLE).map_or(own.is_some(), |style| style == FIFO);
+    let own_ttl = fifo_ttl(theirs, family);
+    let is_fifo = set(STYLE).map_or(own_ttl.is_some(), |style| style == FIFO);
     if !is_fifo {
         return None;
     }
-    let Some(own) = own else {
+    let Some(own_ttl) = own_ttl else {
         return Some(format!(
             "its column family `{family}` does not use FIFO compaction, and with it RocksDB would \
              remove records; leave `{STYLE}` as it is, or use a copy"
         ));
     };
-    let changed = set(LIMITS).filter(|text| Some(*text) != own_limits);
-    let known = changed.map(limits);
-    if let (Some(text), Some(None)) = (changed, &known) {
+    let given_limits = set(LIMITS).filter(|text| Some(*text) != own_limits);
+    let known = given_limits.map(limits);
+    if let (Some(text), Some(None)) = (given_limits, &known) {
         return Some(format!(
             "the options file gives its column family `{family}` the {LIMITS} `{text}`, but it must be \
              like `{{{SIZE}={SIZE_BY_DEFAULT};{TTL}=0;}}`, each name once"
@@ -95,7 +95,7 @@ fn expires(family: &str, theirs: &Ini, given: Option<&Ini>) -> Option<String> {
     let file_ttl = changed.as_ref().and_then(|limits| limits.get(TTL).copied());
     let ttl = set(TTL)
         .or(file_ttl)
-        .map_or(Some(own), |ttl| ttl.parse().ok());
+        .map_or(Some(own_ttl), |ttl| ttl.parse().ok());
     if ttl != Some(0) {
         let age = ttl.map_or_else(|| "an unknown number of".to_owned(), |ttl| ttl.to_string());
         return Some(format!(
@@ -105,30 +105,33 @@ fn expires(family: &str, theirs: &Ini, given: Option<&Ini>) -> Option<String> {
         ));
     }
     let changed = changed?;
-    let own_limits = own_limits.and_then(limits).unwrap_or_default();
+    let own_limits = own_limits.map_or_else(|| Some(BTreeMap::new()), limits);
     let size = |limits: &BTreeMap<&str, &str>| -> Option<u64> {
-        limits
-            .get(SIZE)
-            .map_or(Some(SIZE_BY_DEFAULT), |bytes| bytes.parse().ok())
+        let bytes = limits.get(SIZE);
+        bytes.map_or(Some(SIZE_BY_DEFAULT), |bytes| bytes.parse().ok())
     };
-    let kept_bytes = size(&own_limits).unwrap_or(u64::MAX);
-    let other = OTHER_SIZES.into_iter().find(|name| {
-        let value = |limits: &BTreeMap<&str, &str>| {
-            let value = limits.get(name).copied().unwrap_or_default().to_owned();
-            if ["0", "false"].contains(&&*value) {
-                String::new()
-            } else {
-                value
-            }
-        };
-        value(&changed) != value(&own_limits)
-    });
-    if let Some(name) = other {
+    let value = |limits: &BTreeMap<&str, &str>, name: &str| {
+        let value = limits.get(name).copied().unwrap_or_default();
+        let is_off = ["0", "false"].contains(&value);
+        if is_off {
+            String::new()
+        } else {
+            value.to_owned()
+        }
+    };
+    let kept = own_limits
+        .as_ref()
+        .and_then(|kept| Some((kept, size(kept)?)));
+    let is_same =
+        |name: &&str| kept.is_some_and(|(kept, _)| value(kept, name) == value(&changed, name));
+    let other = OTHER_SIZES.into_iter().find(|name| !is_same(name));
+    let (Some((_, kept_bytes)), None) = (kept, other) else {
+        let name = other.unwrap_or(LIMITS);
         return Some(format!(
             "the options file changes `{name}` of its column family `{family}` (FIFO compaction), with \
              which RocksDB could remove records; leave it as it is, or use a copy"
         ));
-    }
+    };
     let is_lower = size(&changed).is_none_or(|bytes| bytes < kept_bytes);
     is_lower.then(|| {
         format!(
@@ -158,7 +161,7 @@ fn limits(text: &str) -> Option<BTreeMap<&str, &str>> {
     let mut all = BTreeMap::new();
     for part in inner.split(';').filter(|part| !part.trim().is_empty()) {
         let (name, value) = part.split_once('=')?;
-        let is_plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let is_plain = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !is_plain(name) || !is_plain(value) || all.insert(name, value).is_some() {
             return None;
         }

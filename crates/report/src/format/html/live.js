@@ -44,7 +44,12 @@ const live = function (view) {
     ],
   });
 
-  const seconds = (s) => (s >= 120 ? Math.round(s / 60) + ' min' : Math.round(s) + ' s');
+  const seconds = (s) => {
+    const whole = Math.round(s);
+    if (whole < 120) return whole + ' s';
+    if (whole >= 600 || whole % 60 === 0) return Math.round(whole / 60) + ' min';
+    return Math.floor(whole / 60) + ' min ' + (whole % 60) + ' s';
+  };
   const show = (state) => {
     what.textContent = state.what;
     /* How long a step between phases takes is not known before. */

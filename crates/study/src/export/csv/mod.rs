@@ -18,7 +18,7 @@ pub use points::FORMAT as POINTS;
 pub use qos::FORMAT as QOS;
 pub use series::FORMAT as SERIES;
 
-use super::{Format, failed, numbers, timestamp, us};
+use super::{Format, failed, numbers, operations_and_seconds, timestamp, us};
 use crate::{Error, Study};
 use std::{collections::BTreeMap, io::Write};
 use tailmark_model::{
@@ -116,8 +116,12 @@ fn each_phase(
 /// Of a load or a point.
 const PHASE: [Column<Phase>; 8] = [
     ("started_at", |phase| cell(phase.started_ms.map(timestamp))),
-    ("duration_s", |phase| phase.duration_s.to_string()),
-    ("operations", |phase| phase.operations.to_string()),
+    ("duration_s", |phase| {
+        cell(operations_and_seconds(phase).map(|(_, seconds)| seconds))
+    }),
+    ("operations", |phase| {
+        cell(operations_and_seconds(phase).map(|(operations, _)| operations))
+    }),
     ("failed_operations", |phase| phase.failed.to_string()),
     ("drained_operations", |phase| phase.drained.to_string()),
     ("censored_operations", |phase| phase.censored.to_string()),
