@@ -67,7 +67,7 @@ fn ctrl_c_ends_a_load_whose_writes_are_held() {
     let args = [
         "run",
         "--system=a=data",
-        "--records=10M",
+        "--records=1M",
         "--workload=ycsb-c",
         "--set=database.options_file=options",
         "-o",

@@ -10,6 +10,7 @@ mod full;
 #[cfg(all(feature = "db-bench", feature = "rocksdb"))]
 mod held;
 mod messages;
+mod moved;
 mod odd;
 mod pipes;
 mod signals;

@@ -132,7 +132,10 @@ impl Call {
             console.warn(&format!("warning: {notice}"));
         }
         for (name, value) in readable(driver) {
-            settings.set_default(name, value);
+            // Another library than the embedded one has its own, and no default here.
+            if settings.text(name).is_some() {
+                settings.set_default(name, value);
+            }
         }
         let location = binding.location(properties)?;
         let params = Params {
