@@ -182,10 +182,12 @@ impl<'s, 'a> Topic<'s, 'a> {
                 text = text.and(format!(" ({ours} against {theirs})"));
             }
         }
-        let like = &own.like;
+        let phrases: Vec<&str> = own.like.iter().map(String::as_str).collect();
+        let like = number::list(&phrases);
         match (own.behind.is_empty(), is_of_ops) {
             (true, true) => text.and(format!("{like}{}", self.words.in_ops())),
-            (true, false) => text.and(&**like),
+            (true, false) => text.and(like),
+            (false, _) if phrases.len() > 1 => text.and(format!(", {like}")),
             (false, _) => text.and(format!(" and {like}")),
         }
     }
@@ -193,8 +195,8 @@ impl<'s, 'a> Topic<'s, 'a> {
 
 /// Workloads in which the subject is not told apart from the same systems, and ahead of the same.
 struct Alike<'p, 's, 'a> {
-    /// From which systems it is not told apart, in words.
-    like: String,
+    /// From which systems it is not told apart, a phrase for each outcome.
+    like: Vec<String>,
     /// The systems behind it, and whether by how much is a ratio.
     names: Vec<(String, bool)>,
     /// Of each of them, how it compares in each workload.
@@ -225,9 +227,13 @@ fn many(count: usize, all: &[&Comparison]) -> String {
     })
 }
 
-/// `is within 3 % of A and B`, `is equivalent (within 3 %) to C and shows no difference from D`,
+/// `is within 3 % of A and B`; `is equivalent (within 3 %) to C` and `shows no difference from D`;
 /// `shows no difference from every other system`.
-fn like(topic: &WorkloadTopic<'_, '_>, sweep: &SweepTable<'_>, alike: &[&Comparison]) -> String {
+fn like(
+    topic: &WorkloadTopic<'_, '_>,
+    sweep: &SweepTable<'_>,
+    alike: &[&Comparison],
+) -> Vec<String> {
     let within = compare::within(sweep.comparisons);
     let is_all = alike.len() > NAMED && alike.len() == topic.pairs.len();
     let of_outcome = compare::by_outcome(alike, sweep.comparisons.band);
@@ -249,8 +255,7 @@ fn like(topic: &WorkloadTopic<'_, '_>, sweep: &SweepTable<'_>, alike: &[&Compari
         let others: Vec<&str> = others.iter().map(String::as_str).collect();
         format!("{how} {}", number::list(&others))
     });
-    let phrases: Vec<String> = phrases.collect();
-    number::list(&phrases.iter().map(String::as_str).collect::<Vec<_>>())
+    phrases.collect()
 }
 
 /// The other system of a comparison; of a latency, `B's`.

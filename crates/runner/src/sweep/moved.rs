@@ -1,6 +1,7 @@
 //! A study that is resumed on another disk. Its points would be joined as if one disk had them all.
 
 use crate::{Error, places::places};
+use std::path::Path;
 use tailmark_machine::place_facts;
 use tailmark_model::Fact;
 use tailmark_plan::SystemPlan;
@@ -33,7 +34,12 @@ pub(crate) fn refuse_moved(study: &Study, system: &SystemPlan) -> Result<(), Err
     let before = facts
         .iter()
         .filter(|fact| fact.system.as_ref() == Some(&system.name));
-    let now = place_facts(&system.name, &places(system));
+    // A directory that is missing now would be created on the disk of its parent.
+    let there = places(system).into_iter().filter_map(|place| {
+        let there = place.ancestors().find(|path| path.exists());
+        there.map(Path::to_owned)
+    });
+    let now = place_facts(&system.name, &there.collect::<Vec<_>>());
     difference(before, &now).map_or(Ok(()), |(was, is)| {
         Err(Error::MovedSystem {
             system: system.name.clone(),
