@@ -161,15 +161,15 @@ pub(super) fn refuse_unknown(library: &Library, settings: &Settings) -> Result<(
         let accepted = format!("false with the loaded RocksDB {version}");
         return Err(refused("async_io", accepted));
     }
-    let defaults = Options::new(library.functions);
     for (name, section, line) in options::given_lines(settings) {
-        let used = parse(&defaults, section, &line).and_then(|options| {
+        let parsed = parse(&Options::new(library.functions), section, &line);
+        let used = parsed.and_then(|options| {
             // The parser takes formats that only opening a database refuses.
             if name != "compression" && !FORMAT.contains(&name) {
                 return Ok(());
             }
-            let families = [(RAW_TABLE.to_owned(), options)];
-            Db::try_in_memory(Options::new(library.functions), &families, RAW_TABLE)
+            let families = vec![(RAW_TABLE.to_owned(), options)];
+            Db::try_in_memory(Options::new(library.functions), families, RAW_TABLE)
         });
         used.map_err(|why| {
             refused(

@@ -99,7 +99,7 @@ impl<'a> Opening<'a> {
             let Loaded {
                 database, families, ..
             } = self.options()?;
-            Db::try_in_memory(database, &families, self.table)
+            Db::try_in_memory(database, families, self.table)
                 .map_err(|why| failed(self.place, why.into()))?;
         }
         if !self.exists {

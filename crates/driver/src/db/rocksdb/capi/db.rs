@@ -88,9 +88,12 @@ impl Db {
 
     /// Opens a new database with these options in memory, and closes it. Nothing is checked if the
     /// version has no file system in memory.
+    ///
+    /// No other options may share the block cache of these, as copies of the same options do: a
+    /// cache of RocksDB 8.1 keeps the clock of its first database, which is gone afterwards.
     pub(in super::super) fn try_in_memory(
         mut options: Options,
-        families: &[(String, Options)],
+        families: Vec<(String, Options)>,
         table: &str,
     ) -> Result<(), String> {
         let functions = options.functions;
@@ -104,8 +107,8 @@ impl Db {
         options.set_directories("");
         options.set_creation(true, false);
         let place = Path::new("/database");
-        let opened = Self::open(&options, place, families, table, OpenFor::Writing).map(drop);
-        drop(options);
+        let opened = Self::open(&options, place, &families, table, OpenFor::Writing).map(drop);
+        drop((options, families));
         // SAFETY: nothing uses it any more.
         unsafe { (functions.rocksdb_env_destroy)(env) };
         opened
