@@ -15,7 +15,10 @@ use std::{
     process::{Command, Stdio},
 };
 use tailmark_console::{Console, Exit, Refused};
-use tailmark_driver::db::{self, RocksDbLibrary};
+use tailmark_driver::{
+    db::{self, RocksDbLibrary},
+    open_file,
+};
 use tailmark_model::{json_text, printable};
 use tailmark_report::{Cell, Column, Table, TableRow, text_table};
 
@@ -181,7 +184,12 @@ fn by_url(url: &str, folder: &Path, console: &Console) -> anyhow::Result<PathBuf
     let place = folder.join("library");
     if let Some(path) = url.strip_prefix("file:") {
         let path = path.strip_prefix("//").unwrap_or(path);
-        fs::copy(path, &place).with_context(|| format!("failed to copy `{path}`"))?;
+        let failed = || format!("failed to copy `{path}`");
+        let mut library = open_file(Path::new(path)).with_context(failed)?;
+        let copied = fs::File::create_new(&place);
+        copied
+            .and_then(|mut copy| io::copy(&mut library, &mut copy))
+            .with_context(failed)?;
     } else if url.starts_with("https://") {
         console.warn(&format!("curl fetches {url}"));
         let mut curl = Command::new("curl");

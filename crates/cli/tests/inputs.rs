@@ -199,3 +199,51 @@ fn the_drop_in_echoes_no_secret_of_a_property() {
         ],
     );
 }
+
+#[test]
+fn what_is_in_the_way_of_the_data_is_refused_by_dry_run_and_run_and_stays() {
+    for (driver, name, make, why) in [
+        (
+            "file",
+            "slots.dat",
+            "mkdir",
+            "neither a file nor a block device",
+        ),
+        (
+            "rocksdb",
+            "rocksdb.tailmark-trial",
+            "echo mine >",
+            "does not say that tailmark created it",
+        ),
+        (
+            "rocksdb",
+            "rocksdb.dataset.json",
+            "mkfifo",
+            "it is a pipe or a device, and not a regular file",
+        ),
+    ] {
+        let dir = TempDir::new().unwrap();
+        let made = shell(dir.path(), &format!("mkdir place && {make} place/{name}"));
+        assert!(made.status.success());
+        for more in ["--dry-run", ""] {
+            let ended = shell(dir.path(), &format!("{RUN} --driver {driver} {more}"));
+            let said = format!("{}{}", out(&ended), err(&ended));
+            assert_says(&said, &[name, why]);
+            assert_eq!(ended.status.code(), Some(2), "{name}: {}", err(&ended));
+            let beside = fs::read_dir(dir.path().join("place")).unwrap().count();
+            assert_eq!(beside, 1, "something was made beside {name}");
+        }
+    }
+}
+
+#[test]
+fn a_library_is_not_copied_from_a_pipe() {
+    let dir = bench();
+    let fetch = "HOME=$PWD $T rocksdb fetch 8.1.1.1 --url file:pipe --sha256 00";
+    let ended = shell(dir.path(), fetch);
+    assert_says(
+        &err(&ended),
+        &["failed to copy `pipe`", "it is a pipe or a device"],
+    );
+    assert_eq!(ended.status.code(), Some(1), "{}", err(&ended));
+}

@@ -22,7 +22,19 @@ pub fn read_file(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     read_with(path, OFlags::empty(), bytes_max)
 }
 
+/// Opens a regular file without waiting.
+///
+/// # Errors
+/// If it is something else, such as a pipe, or cannot be opened.
+pub fn open_file(path: &Path) -> io::Result<File> {
+    open_with(path, OFlags::empty())
+}
+
 fn read_with(path: &Path, flags: OFlags, bytes_max: u64) -> io::Result<Vec<u8>> {
+    read_at_most(open_with(path, flags)?, bytes_max)
+}
+
+fn open_with(path: &Path, flags: OFlags) -> io::Result<File> {
     let flags = flags | OFlags::NONBLOCK | OFlags::NOCTTY;
     let mut options = OpenOptions::new();
     let options = options.read(true).custom_flags(flags.bits().cast_signed());
@@ -32,11 +44,12 @@ fn read_with(path: &Path, flags: OFlags, bytes_max: u64) -> io::Result<Vec<u8>> 
         return Err(ErrorKind::IsADirectory.into());
     }
     if !found.is_file() {
-        return Err(io::Error::other(
+        return Err(io::Error::new(
+            ErrorKind::NotSeekable,
             "it is a pipe or a device, and not a regular file",
         ));
     }
-    read_at_most(file, bytes_max)
+    Ok(file)
 }
 
 /// The text of a regular file.

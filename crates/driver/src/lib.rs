@@ -32,7 +32,7 @@ pub use driver::{
 };
 pub use error::Error;
 pub use hint::did_you_mean;
-pub use input::{INPUT_BYTES_MAX, read_file, read_stream, read_text, read_text_stream};
+pub use input::{INPUT_BYTES_MAX, open_file, read_file, read_stream, read_text, read_text_stream};
 pub use location::{Location, is_rocksdb, of_another_user};
 pub use locked_file::LockedFile;
 pub use look::ServerContents;

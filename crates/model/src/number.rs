@@ -197,13 +197,16 @@ pub fn change(value: f64) -> String {
     format!("{sign}{} %", whole(percent.abs()))
 }
 
-/// A fraction as a percentage: `38 %`, with one decimal below ten, `0.0041 %`.
+/// A fraction as a percentage: `38 %`, with one decimal below ten, two digits below one: `0.15 %`.
 pub fn share(value: f64) -> String {
     let percent = value * 100.0;
     match percent {
         p if p >= 9.95 => format!("{p:.0} %"),
-        p if p >= 0.095 || p <= 0.0 => format!("{p:.1} %"),
-        p => format!("{p:.*} %", (1.0 - p.log10().floor()) as usize),
+        p if p >= 0.995 || p <= 0.0 => format!("{p:.1} %"),
+        p => {
+            let text = format!("{p:.*}", (1.0 - p.log10().floor()) as usize);
+            format!("{} %", text.strip_suffix('0').unwrap_or(&text))
+        }
     }
 }
 

@@ -57,7 +57,7 @@ fn front(data: &Data, sweep: &SweepTable<'_>, conclusion: Vec<Block>) -> Vec<Blo
     let more = lines(blocks.get(1..).unwrap_or_default());
     let heading = usize::from(!conclusion.is_empty()) * 2;
     let more = (more + lines(&conclusion) + heading).saturating_sub(SPARE_LINES);
-    let message = message(sweep).map(|chart| lower(chart, more));
+    let message = message(sweep).map(|chart| shrink(chart, more));
     blocks.extend(message.map(|chart| figure("brief-message", chart)));
     // Of a single workload they stand in bold in its table.
     let with_peaks = sweep.groups.iter().filter(|group| group.has_peaks());
@@ -88,8 +88,8 @@ fn lines(blocks: &[Block]) -> usize {
     blocks.iter().map(of_block).sum()
 }
 
-/// The chart, lower by so many lines of text.
-fn lower(chart: Chart, lines: usize) -> Chart {
+/// Takes the height of this many lines of text off the chart, and leaves it readable.
+fn shrink(chart: Chart, lines: usize) -> Chart {
     const LINE: u32 = 18;
     const LEAST: u32 = 210;
     let lines = u32::try_from(lines).unwrap_or(u32::MAX);

@@ -181,7 +181,8 @@ impl Error {
 #[must_use]
 pub fn is_wrong_place(error: &io::Error) -> bool {
     use io::ErrorKind::{
-        AlreadyExists, IsADirectory, NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem,
+        AlreadyExists, IsADirectory, NotADirectory, NotFound, NotSeekable, PermissionDenied,
+        ReadOnlyFilesystem,
     };
     matches!(
         error.kind(),
@@ -189,6 +190,7 @@ pub fn is_wrong_place(error: &io::Error) -> bool {
             | IsADirectory
             | NotADirectory
             | NotFound
+            | NotSeekable
             | PermissionDenied
             | ReadOnlyFilesystem
     )

@@ -1,4 +1,4 @@
-//! A study that goes on where its disk is not.
+//! A study is not resumed on another disk than it began on.
 
 use crate::support::{Running, tailmark};
 use std::{fs, os::unix::fs::symlink};

@@ -1,7 +1,7 @@
 //! The words for how systems compare.
 
 use super::{ComparedAt, Outcome};
-use crate::{axis::Step, block::Text, compared::Comparisons};
+use crate::{axis::Step, block::Text, compared::Comparisons, verdicts::interval_text};
 use std::collections::BTreeSet;
 use tailmark_model::{Metric, number};
 use tailmark_stats::{Comparison, comparison::is_within};
@@ -18,7 +18,13 @@ pub const fn has_verdict(comparison: &Comparison) -> bool {
 pub fn interval(comparison: &Comparison, comparisons: &Comparisons) -> Option<String> {
     let ends = comparison.interval.filter(|_| has_verdict(comparison))?;
     let ratios = comparisons.form(&[comparison]);
-    let text = comparison.metric.improvements(ends, ratios);
+    let straddles = ends.0 < 1.0 && ends.1 > 1.0;
+    let text = if straddles && is_not_shown(comparison, comparisons) {
+        // In whole percent an end just beyond the band looks like one within it.
+        interval_text(comparison.metric, ends, ratios)
+    } else {
+        comparison.metric.improvements(ends, ratios)
+    };
     // `equal to 1 % higher` would read as one phrase.
     let text = match text.strip_prefix("equal to ") {
         Some(far) if far.contains('X') => format!("1.0X to {far}"),

@@ -97,23 +97,23 @@ impl<'s, 'a> Topic<'s, 'a> {
                 continue;
             }
             let like = like(topic, sweep, &known(sweep, &alike));
-            let behind = known(sweep, &topic.with(sweep, &[Lead::Better]));
+            let beaten = known(sweep, &topic.with(sweep, &[Lead::Better]));
             let is_ratio = |one: &&Comparison| sweep.comparisons.improvement(one).contains('X');
             let name = |one: &&Comparison| (one.b.clone(), is_ratio(one));
-            let names: Vec<(String, bool)> = behind.iter().map(name).collect();
+            let names: Vec<(String, bool)> = beaten.iter().map(name).collect();
             let known = same
                 .iter_mut()
                 .find(|own| own.like == like && own.names == names);
             match known {
                 Some(own) => {
                     own.topics.push(topic);
-                    let columns = own.behind.iter_mut().zip(behind);
+                    let columns = own.beaten.iter_mut().zip(beaten);
                     columns.for_each(|(column, one)| column.push(one));
                 }
                 None => same.push(Alike {
                     like,
                     names,
-                    behind: behind.into_iter().map(|one| vec![one]).collect(),
+                    beaten: beaten.into_iter().map(|one| vec![one]).collect(),
                     topics: vec![topic],
                 }),
             }
@@ -151,12 +151,12 @@ impl<'s, 'a> Topic<'s, 'a> {
                 .and_strong(subject)
                 .and(" ")
         };
-        let behind = if own.behind.len() > NAMED {
-            vec![own.behind.concat()]
+        let beaten = if own.beaten.len() > NAMED {
+            vec![own.beaten.concat()]
         } else {
-            own.behind.clone()
+            own.beaten.clone()
         };
-        for (i, of_system) in behind.iter().enumerate() {
+        for (i, of_system) in beaten.iter().enumerate() {
             text = text.and(if i == 0 { "" } else { ", " });
             let improvement = range(sweep, of_system);
             text = if is_of_ops {
@@ -165,8 +165,8 @@ impl<'s, 'a> Topic<'s, 'a> {
                 let text = text.and(if i == 0 { "is " } else { "" });
                 text.and_strong(amount(&improvement)).and(" than ")
             };
-            if own.behind.len() > NAMED {
-                text = text.and(many(own.behind.len(), of_system));
+            if own.beaten.len() > NAMED {
+                text = text.and(many(own.beaten.len(), of_system));
                 continue;
             }
             text = text.and(whose(of_system[0]));
@@ -184,7 +184,7 @@ impl<'s, 'a> Topic<'s, 'a> {
         }
         let phrases: Vec<&str> = own.like.iter().map(String::as_str).collect();
         let like = number::list(&phrases);
-        match (own.behind.is_empty(), is_of_ops) {
+        match (own.beaten.is_empty(), is_of_ops) {
             (true, true) => text.and(format!("{like}{}", self.words.in_ops())),
             (true, false) => text.and(like),
             (false, _) if phrases.len() > 1 => text.and(format!(", {like}")),
@@ -195,12 +195,12 @@ impl<'s, 'a> Topic<'s, 'a> {
 
 /// Workloads in which the subject is not told apart from the same systems, and ahead of the same.
 struct Alike<'p, 's, 'a> {
-    /// From which systems it is not told apart, a phrase for each outcome.
+    /// The systems it is not told apart from, a phrase for each outcome.
     like: Vec<String>,
-    /// The systems behind it, and whether by how much is a ratio.
+    /// The systems that the subject beats, and whether the difference is a ratio (`2.3X`).
     names: Vec<(String, bool)>,
-    /// Of each of them, how it compares in each workload.
-    behind: Vec<Vec<&'p Comparison>>,
+    /// The comparison with each of them, a row per system and an entry per workload.
+    beaten: Vec<Vec<&'p Comparison>>,
     topics: Vec<&'p WorkloadTopic<'s, 'a>>,
 }
 

@@ -7,6 +7,7 @@ use crate::{
 };
 use tailmark_model::{Fact, Metric, Point, Words, finding::TOO_FEW_SAMPLES};
 use tailmark_report::{Block, Data};
+use tailmark_testing::assert_says;
 
 /// Runs of two systems at 4 threads, each with its ops/s and a latency in ms.
 fn runs(a: [f64; 4], b: [f64; 4], ms: f64) -> Data {
@@ -41,6 +42,14 @@ fn no_difference_shown_has_its_interval_repeats_and_band() {
     let sentences = said(&data).join(" ");
     let in_words = format!("shows no difference from A ({reason}): 1");
     assert!(sentences.contains(&in_words), "{sentences}");
+}
+
+#[test]
+fn an_interval_just_beyond_the_band_does_not_look_as_if_it_were_within() {
+    let data = runs([100.0, 102.2, 97.8, 100.1], [100.2, 102.1, 97.9, 99.9], 1.0);
+    let text = headline(&data);
+    let interval = "\u{2212}3.0\u{a0}%\u{a0}to\u{a0}+3.1\u{a0}%";
+    assert_says(&text, &["shows no difference from", interval]);
 }
 
 #[test]

@@ -105,7 +105,8 @@ impl Trial {
         wal::refuse_link(system, &directory)?;
         let left = mark_of(system.driver, &directory);
         let made = left.as_ref().is_none_or(|left| left.made);
-        if is_real(&directory) && left.is_none() && !is_empty(&directory) {
+        let is_there = fs::symlink_metadata(&directory).is_ok();
+        if is_there && left.is_none() && !is_empty(&directory) {
             return Err(Error::ForeignData {
                 system: system.name.clone(),
                 found: format!("`{}`", directory.display()),

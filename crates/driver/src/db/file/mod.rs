@@ -91,7 +91,7 @@ pub const DRIVER: Driver = Driver {
     look: None,
     identity: open::identity,
     destroy,
-    check_destroy: |_| Ok(()),
+    check_destroy: open::check_kind,
     space,
     cache: |_, _| 0,
     page_cache: |settings| !settings.flag("direct"),
@@ -375,6 +375,7 @@ fn destroy(params: &Params, confirm: &Confirm<'_>) -> Result<(), Error> {
         source,
     };
     open::finish_removal(place).map_err(|e| failed(e.into()))?;
+    open::check_kind(params)?;
     let kind = match fs::metadata(place) {
         Ok(metadata) => metadata.file_type(),
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -389,9 +390,6 @@ fn destroy(params: &Params, confirm: &Confirm<'_>) -> Result<(), Error> {
         };
         let opened = open::open(params, params.settings.flag("direct"))?;
         return open::zero_reserve(&opened).map_err(|e| failed(e.into()));
-    }
-    if !kind.is_file() {
-        return Err(failed("it is not a file".into()));
     }
     let file = File::open(place).map_err(|e| failed(e.into()))?;
     if let Some(why) = open::foreign(&file).map_err(|e| failed(e.into()))? {

@@ -106,14 +106,26 @@ impl Refusal {
     }
 }
 
-fn prepare(params: &Params, place: &Path, direct: bool) -> Result<OpenFile, Refusal> {
-    let kind = fs::metadata(place).map(|found| found.file_type());
-    let device = kind.as_ref().is_ok_and(|kind| kind.is_block_device());
-    if kind.is_ok_and(|kind| !device && !kind.is_file()) {
-        return Err(Refusal::because(
+/// Checks that nothing but a file or a block device is at the place of `params`.
+pub(super) fn check_kind(params: &Params) -> Result<(), Error> {
+    let place = params.path(NAME)?;
+    is_device(place)
+        .map(drop)
+        .map_err(|refusal| refusal.into_error(place))
+}
+
+/// Whether a block device is at `place`, where a file or nothing is otherwise.
+fn is_device(place: &Path) -> Result<bool, Refusal> {
+    match fs::metadata(place).map(|found| found.file_type()) {
+        Ok(kind) if !kind.is_file() && !kind.is_block_device() => Err(Refusal::because(
             "it is neither a file nor a block device".to_owned(),
-        ));
+        )),
+        kind => Ok(kind.is_ok_and(|kind| kind.is_block_device())),
     }
+}
+
+fn prepare(params: &Params, place: &Path, direct: bool) -> Result<OpenFile, Refusal> {
+    let device = is_device(place)?;
     if params.access.creates() && !place.exists() {
         create(params, place)?;
     }
