@@ -231,13 +231,33 @@ fn assert_comparisons(stating: &Stating, latency: Metric) {
             assert_eq!(detail, "");
         } else {
             let ends = (number("low").unwrap(), number("high").unwrap());
-            let ends = metric.improvements(ends, None);
+            let is_open = comparison["verdict"] == "no difference shown";
+            let ends = if is_open && ends.0 < 1.0 && ends.1 > 1.0 {
+                open_ends(metric, ends)
+            } else {
+                metric.improvements(ends, None)
+            };
             assert!(detail.contains(&ends), "{ends} is not in {detail}");
             assert!(detail.contains(comparison["verdict"].as_str().unwrap()));
         }
         seen += 1;
     }
     assert_eq!(seen, 8, "two workloads, two thread counts, two metrics");
+}
+
+/// The ends of an interval on both sides of 1, with a decimal below ten percent.
+fn open_ends(metric: Metric, (low, high): (f64, f64)) -> String {
+    let end = |ratio: f64| {
+        let percent = (ratio - 1.0).abs() * 100.0;
+        let places = usize::from(percent < 9.95);
+        match (metric.more_is_better(), ratio < 1.0) {
+            (true, true) => format!("\u{2212}{percent:.places$} %"),
+            (true, false) => format!("+{percent:.places$} %"),
+            (false, true) => format!("{percent:.places$} % lower"),
+            (false, false) => format!("{percent:.places$} % higher"),
+        }
+    };
+    format!("{} to {}", end(low), end(high))
 }
 
 #[test]

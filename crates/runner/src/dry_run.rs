@@ -259,7 +259,7 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> DryRun {
     if !plan.abort.is_empty() {
         let limits: Vec<_> = plan.abort.iter().map(ToString::to_string).collect();
         lines.push(format!(
-            "  end the run immediately if {}",
+            "  end the run within seconds if {}",
             limits.join(" or ")
         ));
     }

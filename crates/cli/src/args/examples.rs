@@ -78,7 +78,7 @@ both have, or only at the peaks: `peak ops worse by 3%`.
                         of the metric, is under 0.05
   PASS (exit code 0)    one-sided 95 % bounds rule it out at every point
   UNSURE (exit code 5)  otherwise: too much noise, too few repeats, or a finding such as
-                        machine-busy that may be the cause";
+                        machine-busy that may be the cause, or may hide one";
 
 pub const DEVICE: &str = "\
 Examples:

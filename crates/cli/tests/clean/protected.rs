@@ -89,7 +89,7 @@ fn a_broken_limit_ends_the_run_and_the_same_command_without_it_resumes() {
     ];
     let dry = run(dir.path(), &[&plan[..], &["--dry-run"]].concat());
     let parts = [
-        "end the run immediately if errors > 1% or p99 read > 1h",
+        "end the run within seconds if errors > 1% or p99 read > 1h",
         "keep the 2,000 loaded records",
     ];
     assert_says(&out(&dry), &parts);

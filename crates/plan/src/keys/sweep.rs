@@ -134,7 +134,7 @@ pub(super) const SWEEP_KEYS: &[PlanKey] = &[
         .help("Seed of all random draws")
         .sets(|plan| Some(plan.sweep.seed.to_string())),
     PlanKey::new("sweep", "reload", EVERY_POINT, Choice(Reload::NAMES))
-        .about("when to load the data set again")
+        .about("load the data set again: never, before each repeat, workload or point")
         .or("never")
         .sets(|plan| Some(plan.sweep.reload.name().to_owned())),
     PlanKey::new("sweep", "load_threads", EVERY_POINT, Count(1, THREADS_MAX))

@@ -1,9 +1,9 @@
 //! The words for how systems compare.
 
 use super::{ComparedAt, Outcome};
-use crate::{axis::Step, block::Text, compared::Comparisons, verdicts::interval_text};
+use crate::{axis::Step, block::Text, compared::Comparisons, verdicts::improvement};
 use std::collections::BTreeSet;
-use tailmark_model::{Metric, number};
+use tailmark_model::{Bounded, Metric, number};
 use tailmark_stats::{Comparison, comparison::is_within};
 
 /// Whether there were runs enough for a verdict.
@@ -21,7 +21,8 @@ pub fn interval(comparison: &Comparison, comparisons: &Comparisons) -> Option<St
     let straddles = ends.0 < 1.0 && ends.1 > 1.0;
     let text = if straddles && is_not_shown(comparison, comparisons) {
         // In whole percent an end just beyond the band looks like one within it.
-        interval_text(comparison.metric, ends, ratios)
+        let end = |end| improvement(comparison.metric, Bounded::exact(end), ratios);
+        format!("{} to {}", end(ends.0), end(ends.1))
     } else {
         comparison.metric.improvements(ends, ratios)
     };

@@ -83,6 +83,15 @@ impl Condition {
         }
     }
 
+    /// Whether a slower A, or a slower B, hides what the condition looks for.
+    pub const fn is_hidden_by(&self) -> [bool; 2] {
+        match self.direction {
+            Direction::Worse => [false, true],
+            Direction::Better => [true, false],
+            Direction::Differs => [true, true],
+        }
+    }
+
     /// The ratio at or below which it is met, if low ratios meet it.
     pub fn low(&self) -> Option<f64> {
         let is_low = match self.direction {

@@ -2,7 +2,7 @@
 //!
 //! A gate that noise can open is useless. So if the runs leave room for what the condition forbids,
 //! the outcome is unsure. It is also unsure if something besides the systems may have caused the
-//! difference.
+//! difference, or may hide one.
 
 use super::{Verdicts, condition::Condition, sides::Pair};
 use std::collections::BTreeSet;
@@ -47,6 +47,8 @@ pub enum Reason {
     Disturbed,
     /// The runs leave no room for it.
     RuledOut,
+    /// The same, but more runs of the side whose slowness would hide it have such findings.
+    Hidden,
     /// The noise is large enough to hide it, or the value is close to the condition.
     Noise,
     /// Under four runs of one of the two.
@@ -124,7 +126,7 @@ pub struct Judged {
     pub comparison: Option<Comparison>,
     /// The number of repeats that would decide it, if more would help.
     pub repeats: Option<Repeats>,
-    /// What else may have caused a difference that meets the condition.
+    /// What else may have caused a difference, or may hide one.
     pub disturbances: Vec<Disturbance>,
 }
 
@@ -134,23 +136,34 @@ impl Judged {
         self.reason.outcome()
     }
 
-    /// The same, but unsure if it is met by runs that something disturbed.
-    fn with_disturbances(mut self, verdicts: &Verdicts) -> Self {
-        let compared = self.comparison.as_ref();
-        let compared = compared.and_then(|comparison| verdicts.points.compared(comparison));
-        if let (Reason::Met, Some([a, b])) = (self.reason, compared) {
-            let of_both = DISTURBANCES.iter().map(|code| Disturbance {
-                code: code.name,
-                runs_a: a.with_finding(code.name),
-                runs_b: b.with_finding(code.name),
-            });
-            self.disturbances = of_both
-                .filter(|found| found.runs_a + found.runs_b > 0)
-                .collect();
-            if !self.disturbances.is_empty() {
-                self.reason = Reason::Disturbed;
-            }
-        }
+    /// The same, but unsure if something disturbed the runs so that they met the condition, or did not.
+    fn with_disturbances(mut self, condition: &Condition, verdicts: &Verdicts) -> Self {
+        let Some(comparison) = &self.comparison else {
+            return self;
+        };
+        let Some([a, b]) = verdicts.points.compared(comparison) else {
+            return self;
+        };
+        let of_both = DISTURBANCES.iter().map(|code| Disturbance {
+            code: code.name,
+            runs_a: a.with_finding(code.name),
+            runs_b: b.with_finding(code.name),
+        });
+        self.disturbances = of_both
+            .filter(|found| found.runs_a + found.runs_b > 0)
+            .collect();
+        let [by_a, by_b] = condition.is_hidden_by();
+        // What disturbed both sides alike hides nothing.
+        let hides = |found: &Disturbance| {
+            let of_a = found.runs_a * comparison.runs_b;
+            let of_b = found.runs_b * comparison.runs_a;
+            by_a && of_a > of_b || by_b && of_b > of_a
+        };
+        self.reason = match self.reason {
+            Reason::Met if !self.disturbances.is_empty() => Reason::Disturbed,
+            Reason::RuledOut if self.disturbances.iter().any(hides) => Reason::Hidden,
+            reason => reason,
+        };
         self
     }
 }
@@ -176,7 +189,7 @@ pub fn judge(condition: &Condition, verdicts: &Verdicts) -> Gate {
     let pairs = verdicts.pairs.iter();
     let mut judged: Vec<_> = pairs
         .flat_map(|pair| at(condition, pair, verdicts))
-        .map(|judged| judged.with_disturbances(verdicts))
+        .map(|judged| judged.with_disturbances(condition, verdicts))
         .collect();
     let only = condition.workload.as_deref();
     judged.retain(|judgement| only.is_none_or(|only| only == judgement.workload));

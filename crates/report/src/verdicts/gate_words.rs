@@ -18,7 +18,7 @@ pub(super) const IN_TURNS: &str = "A machine that changes between the runs looks
 /// Whether something besides the systems may have caused what a gate looks for.
 pub(super) fn is_doubtful(gate: &Gate) -> bool {
     let mut judged = gate.judged.iter();
-    judged.any(|judged| judged.reason == Reason::Disturbed)
+    judged.any(|judged| matches!(judged.reason, Reason::Disturbed | Reason::Hidden))
 }
 
 /// One line for each gate: its outcome, the condition, and the figures of the point that decides.
@@ -94,17 +94,16 @@ fn why(gate: &Gate, judged: &Judged) -> String {
             let interval = comparison.interval;
             let interval = interval.map(|ends| interval_text(metric, ends, ratios));
             let interval = interval.map_or_else(String::new, |ends| format!(" ({ends})"));
-            let may_be_why = match &disturbances(comparison, &judged.disturbances)[..] {
-                [] => String::new(),
-                causes => format!("; but {} may be the cause", causes.join(", ")),
-            };
+            let may_be_why = disturbances(comparison, judged, "; but ", " may be the cause");
             format!("{found}{interval}, p {p}{may_be_why}")
         }
-        (Reason::RuledOut, Some(comparison)) => {
-            format!(
-                "{found}; anything beyond {} is ruled out",
-                beyond(gate, comparison)
-            )
+        (Reason::RuledOut | Reason::Hidden, Some(comparison)) => {
+            let bounds = bounds(gate, comparison);
+            let hidden = match judged.reason {
+                Reason::Hidden => disturbances(comparison, judged, "; but ", " may hide more"),
+                _ => String::new(),
+            };
+            format!("{found}, {bounds}{hidden}")
         }
         (Reason::TooFewRuns, Some(comparison)) => {
             let runs = format!("{} and {} runs", comparison.runs_a, comparison.runs_b);
@@ -116,12 +115,12 @@ fn why(gate: &Gate, judged: &Judged) -> String {
         }
         (Reason::Noise, Some(comparison)) => {
             let room = room(gate, comparison);
-            match repeats {
-                Some(repeats) => {
-                    format!("{found}, but {room} not ruled out: {repeats} of each are needed")
-                }
-                None => format!("{found}, but {room} not ruled out: too close to the limit"),
-            }
+            let why = match repeats {
+                Some(repeats) => format!("{repeats} of each are needed"),
+                None => "too close to the limit".to_owned(),
+            };
+            let noisy = disturbances(comparison, judged, "; ", " may be the noise");
+            format!("{found}, but {room} not ruled out: {why}{noisy}")
         }
         (Reason::Bound, bound) => {
             let (both, why) = match judged.point {
@@ -148,8 +147,9 @@ fn why(gate: &Gate, judged: &Judged) -> String {
     }
 }
 
-/// Findings with the runs that have them: `machine-busy in 2 of 5 runs of A`.
-fn disturbances(comparison: &Comparison, found: &[Disturbance]) -> Vec<String> {
+/// Findings with the runs that have them, between two texts: `; but machine-busy in 2 of 5 runs of A
+/// may be the cause`. Empty without findings.
+fn disturbances(comparison: &Comparison, judged: &Judged, before: &str, after: &str) -> String {
     let runs = |have: usize, of: usize, side: &str| {
         (have > 0).then(|| format!("{have} of {of} runs of {side}"))
     };
@@ -159,17 +159,26 @@ fn disturbances(comparison: &Comparison, found: &[Disturbance]) -> Vec<String> {
         let sides: Vec<String> = a.into_iter().chain(b).collect();
         format!("{} in {}", own.code, sides.join(" and "))
     };
-    found.iter().map(of_both).collect()
+    let found: Vec<String> = judged.disturbances.iter().map(of_both).collect();
+    if found.is_empty() {
+        return String::new();
+    }
+    format!("{before}{}{after}", found.join(", "))
 }
 
-/// The one-sided bounds on the sides of a condition.
-fn beyond(gate: &Gate, comparison: &Comparison) -> String {
+/// The one-sided bounds on the sides of a condition: `at worst −1.2 %`.
+fn bounds(gate: &Gate, comparison: &Comparison) -> String {
     let (at_least, at_most) = comparison.one_sided.unwrap_or((0.0, f64::INFINITY));
     let end = |ratio| improvement(gate.condition.metric, Bounded::exact(ratio), None);
-    match (gate.condition.low(), gate.condition.high()) {
-        (Some(_), Some(_)) => format!("{} and {}", end(at_least), end(at_most)),
+    let (low, high) = (gate.condition.low(), gate.condition.high());
+    let far = match (low, high) {
+        (Some(_), Some(_)) => return format!("from {} to {}", end(at_least), end(at_most)),
         (Some(_), None) => end(at_least),
         _ => end(at_most),
+    };
+    match gate.condition.is_hidden_by() {
+        [true, _] => format!("at best {far}"),
+        _ => format!("at worst {far}"),
     }
 }
 

@@ -86,6 +86,7 @@ fn judged(judged: &Judged) -> Value {
             Reason::Met => "met",
             Reason::Disturbed => "disturbed",
             Reason::RuledOut => "ruled out",
+            Reason::Hidden => "hidden",
             Reason::Noise => "noise",
             Reason::TooFewRuns => "too few runs",
             Reason::NoNoise => "no noise",

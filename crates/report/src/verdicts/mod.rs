@@ -13,7 +13,7 @@ mod sides;
 
 pub use condition::{Condition, any_metric, band, metric, report_metric};
 pub use gate::GateOutcome;
-pub(crate) use ratio::interval_text;
+pub(crate) use ratio::improvement;
 
 use crate::{Error, Report};
 use gate::Gate;

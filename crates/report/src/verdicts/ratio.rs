@@ -12,7 +12,7 @@ pub(super) fn form(comparison: &Comparison) -> Option<Ratios> {
 }
 
 /// A ratio as reports say it, but that small percentages have a decimal.
-pub(super) fn improvement(metric: Metric, ratio: Bounded, ratios: Option<Ratios>) -> String {
+pub fn improvement(metric: Metric, ratio: Bounded, ratios: Option<Ratios>) -> String {
     let said = metric.improvement(ratio, ratios);
     if said.contains('X') || !ratio.is_exact() {
         return said;
@@ -32,7 +32,11 @@ pub(super) fn improvement(metric: Metric, ratio: Bounded, ratios: Option<Ratios>
 }
 
 /// From the smaller improvement to the larger one; if it is worse throughout, from the smaller change.
-pub fn interval_text(metric: Metric, (low, high): (f64, f64), ratios: Option<Ratios>) -> String {
+pub(super) fn interval_text(
+    metric: Metric,
+    (low, high): (f64, f64),
+    ratios: Option<Ratios>,
+) -> String {
     let end = |ratio| improvement(metric, Bounded::exact(ratio), ratios);
     if metric.more_is_better() || low >= 1.0 {
         format!("{} to {}", end(low), end(high))

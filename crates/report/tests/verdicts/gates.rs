@@ -101,9 +101,32 @@ fn what_disturbed_runs_rule_out_is_ruled_out() {
     let said = line(&verdicts);
     let parts = [
         "PASS: ops worse by 40% (ruled out at 2 points): ",
-        "; anything beyond −1",
+        ", at worst −1",
     ];
     assert!(parts.iter().all(|part| said.contains(part)), "{said}");
+}
+
+#[test]
+fn a_baseline_that_something_slowed_hides_what_a_gate_looks_for() {
+    let dir = tempfile::tempdir().unwrap();
+    for (disturbed, outcome) in [("fast", GateOutcome::Unsure), ("slow", GateOutcome::Pass)] {
+        let mut data = study(&[FAST, SLOW]);
+        for point in &mut data.points {
+            if point.key.system == disturbed {
+                let busy = finding::MACHINE_BUSY.finding("Seen.");
+                point.phase.findings.push(busy);
+            }
+        }
+        let path = dir.path().join(disturbed);
+        std::fs::create_dir(&path).unwrap();
+        let verdicts = verdicts(&stored(&data, &path), "ops worse by 40%").unwrap();
+        assert_eq!(verdicts.outcome(), Some(outcome), "{disturbed}");
+        let said = line(&verdicts);
+        let hidden = "; but machine-busy in 5 of 5 runs of B may hide more";
+        assert_eq!(said.ends_with(hidden), disturbed == "fast", "{said}");
+        let point = &verdicts.document()["gates"][0]["points"][0];
+        assert_eq!(point["disturbances"].as_array().unwrap().len(), 1);
+    }
 }
 
 #[test]
