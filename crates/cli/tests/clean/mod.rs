@@ -248,11 +248,11 @@ fn a_study_of_a_stranger_has_clean_remove_nothing() {
     let cleaned = clean(&path("hostile"), &["--yes"]);
     assert_eq!(bytes_below(dir.path()), before, "{}", out(&cleaned));
     let said = out(&cleaned);
-    assert_eq!(
-        said.matches("not touched: ").count(),
-        places.len(),
-        "{said}"
-    );
+    // Another program may have prepared this machine.
+    let own = said
+        .lines()
+        .filter(|line| line.starts_with("not touched: ") && !line.contains(": this machine ("));
+    assert_eq!(own.count(), places.len(), "{said}");
     assert_says(
         &said,
         &[
