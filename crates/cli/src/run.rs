@@ -259,7 +259,7 @@ fn conclude(
     let is_idle = summary.points_measured + summary.trials_measured + summary.points_skipped == 0;
     if is_idle {
         console.warn(&format!(
-            "all points are already measured; give another -o to measure `{}` again",
+            "all points of `{}` are already measured; to measure them again, give another -o",
             plan.header.title
         ));
     }

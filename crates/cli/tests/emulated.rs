@@ -139,6 +139,28 @@ fn a_file_system_is_made_on_an_emulated_volume_without_a_serial_number() {
 }
 
 #[test]
+fn mount_points_on_one_disk_are_not_where_two_volumes_are() {
+    need_emulation();
+    let bench = Bench::new();
+    let system = |name: &str| {
+        let mount = bench.dir().join(name);
+        fs::create_dir(&mount).unwrap();
+        format!(
+            "name = '{name}'\npath = '{mount}/data'\n\
+             device = {{ emulate = 'volume', size = '64MiB' }}\n\
+             [system.prepare]\nfilesystem = 'ext4'\nmount = '{mount}'\n",
+            mount = mount.display()
+        )
+    };
+    bench.plan_of(&["a", "b"].map(system).join("[[system]]\n"));
+    let said = bench.done(
+        "$tailmark run plan.toml -o out --dry-run || exit 1\n\
+         $tailmark run plan.toml -o out && $tailmark run plan.toml -o out --dry-run",
+    );
+    assert_says(&said, &["2 points measured"]);
+}
+
+#[test]
 fn an_emulated_volume_is_removed_after_a_kill_with_the_program_behind_it() {
     need_emulation();
     let bench = Bench::new();

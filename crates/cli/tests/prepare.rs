@@ -144,17 +144,10 @@ fn a_run_prepares_its_device_once_and_goes_on_with_it() {
         &log,
         &["erase begins: BLKDISCARD", "erase is done", "is unmounted"],
     );
-    // The same command again finds its data, and nothing is erased.
+    // The same command again has nothing left to do, so nothing is even mounted.
     let again = bench.done(RUN);
-    let words = [
-        "system `disk` already has points, so it is not prepared again",
-        "all points are already measured",
-    ];
-    assert_says(&again, &words);
-    assert!(
-        !again.contains("erase begins") && again.contains("mount is done"),
-        "{again}"
-    );
+    assert_says(&again, &["are already measured"]);
+    assert!(!again.contains("begins"), "{again}");
     // Nor is it where the study is of another plan.
     let other = bench.script(&format!("{RUN} --set sweep.threads=2"));
     assert_eq!(other.status.code(), Some(2), "{}", out(&other));
@@ -170,6 +163,27 @@ fn a_run_prepares_its_device_once_and_goes_on_with_it() {
             "mount is done",
         ],
     );
+}
+
+#[test]
+fn a_run_that_was_stopped_mounts_its_device_again_and_erases_nothing() {
+    let bench = Bench::new();
+    bench.plan(&bench.file_system(), "");
+    // The second point takes 10 s.
+    let run = format!("{RUN} --set sweep.rates=10");
+    let said = bench.done(&format!(
+        "{run} > said 2>&1 & run=$!\n\
+         until grep -q '\\[1/2\\]' said; do kill -0 $run || break; sleep 0.1; done\n\
+         kill -INT $run; wait $run; echo ended with $?\n{run}"
+    ));
+    let words = [
+        "ended with 130",
+        "system `disk` already has points, so it is not prepared again",
+        "mount is done",
+        "1 point measured, 1 kept",
+    ];
+    assert_says(&said, &words);
+    assert!(!said.contains("erase begins"), "{said}");
 }
 
 #[test]

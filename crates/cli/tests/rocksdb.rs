@@ -6,7 +6,8 @@
 )]
 
 use std::{
-    fs,
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt,
     path::Path,
     process::{Command, Output},
 };
@@ -208,6 +209,43 @@ fn a_jar_in_the_cache_that_holds_another_version_than_its_name_says_is_refused()
         &out(&call(&["rocksdb", "list", "--format", "json"])),
         &[said],
     );
+}
+
+#[test]
+fn a_library_in_the_cache_that_others_can_write_is_not_loaded() {
+    let dir = TempDir::new().unwrap();
+    let cache = dir.path().join("cache/tailmark/rocksdb-libraries");
+    fs::create_dir_all(&cache).unwrap();
+    let copy = cache.join("rocksdbjni-8.1.1.1.jar");
+    fs::copy(jar("8.1.1.1"), &copy).unwrap();
+    let call = || {
+        let mut program = Command::new(PROGRAM);
+        let words = [
+            "db-bench",
+            "--db=db",
+            "--benchmarks=fillseq",
+            "--num=10",
+            "--library=8.1.1",
+        ];
+        program.env("XDG_CACHE_HOME", dir.path().join("cache"));
+        program
+            .args(words)
+            .current_dir(dir.path())
+            .output()
+            .unwrap()
+    };
+    for part in [&copy, &cache] {
+        let own = fs::metadata(part).unwrap().permissions();
+        fs::set_permissions(part, Permissions::from_mode(0o777)).unwrap();
+        let refused = call();
+        assert!(!refused.status.success());
+        let words = ["may be another user's code", "tailmark rocksdb fetch"];
+        assert_says(&err(&refused), &words);
+        assert!(!dir.path().join("db").exists());
+        fs::set_permissions(part, own).unwrap();
+    }
+    let used = call();
+    assert!(used.status.success(), "{}", err(&used));
 }
 
 #[test]

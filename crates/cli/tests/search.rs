@@ -330,10 +330,7 @@ fn a_search_that_was_killed_goes_on_as_it_would_have_gone_on() {
     );
     let (second, resumed) = run(parts.path(), &more);
     assert_eq!(second, Some(0));
-    assert!(
-        resumed.contains("all points are already measured"),
-        "{resumed}"
-    );
+    assert!(resumed.contains("are already measured"), "{resumed}");
 }
 
 #[test]
@@ -362,12 +359,12 @@ fn the_dry_run_says_what_a_search_will_take() {
     };
     let said = plan(&["--slo", LIMIT, "--system", "b=y"]);
     assert!(
-        said.contains("2 searches") && said.contains("40m at most each"),
+        said.contains("2 searches") && said.contains("each at most 40m"),
         "{said}"
     );
     let quick = plan(&["--slo", LIMIT, "--quick"]);
     assert!(
-        quick.contains("1 quick search") && quick.contains("6m at most each"),
+        quick.contains("1 quick search") && quick.contains("each at most 6m"),
         "{quick}"
     );
 }

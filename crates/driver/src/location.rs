@@ -115,15 +115,37 @@ impl fmt::Display for Location {
     }
 }
 
+/// Whether a user is this one, root, or the one who called `sudo`.
+fn is_own(user: u32) -> bool {
+    let sudo = std::env::var("SUDO_UID").ok();
+    let sudo = sudo.and_then(|user| user.parse().ok());
+    [Some(0), Some(rustix::process::geteuid().as_raw()), sudo].contains(&Some(user))
+}
+
+/// Why a program file may be another user's: that user can write to it or to its directory.
+#[must_use]
+pub fn writable_by_others(file: &Path) -> Option<String> {
+    file.ancestors().take(2).find_map(|part| {
+        let found = fs::metadata(part).ok()?;
+        let why = if !is_own(found.uid()) {
+            format!("it belongs to user {}", found.uid())
+        } else if found.mode() & 0o002 != 0 {
+            "every user can write to it".to_owned()
+        } else {
+            return None;
+        };
+        Some(format!(
+            "`{}` may be another user's code: {why}",
+            part.display()
+        ))
+    })
+}
+
 /// Why a directory may be another user's trap: that user created it, a directory above it or a link
 /// to it in a place where everybody can create files. So that user can replace what is written
 /// there by links.
 #[must_use]
 pub fn of_another_user(directory: &Path) -> Option<String> {
-    let sudo = std::env::var("SUDO_UID")
-        .ok()
-        .and_then(|user| user.parse().ok());
-    let own = [Some(0), Some(rustix::process::geteuid().as_raw()), sudo];
     let typed = std::path::absolute(directory).ok()?;
     let there = typed
         .ancestors()
@@ -132,7 +154,7 @@ pub fn of_another_user(directory: &Path) -> Option<String> {
         let owner = fs::symlink_metadata(part).ok()?.uid();
         let above = part.parent()?;
         let is_of_everybody = fs::metadata(above).ok()?.mode() & 0o002 != 0;
-        (!own.contains(&Some(owner)) && is_of_everybody).then(|| {
+        (!is_own(owner) && is_of_everybody).then(|| {
             format!(
                 "`{}` belongs to user {owner}, and every user can create files in `{}`: choose a \
                  directory that you own",

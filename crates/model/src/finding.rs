@@ -446,8 +446,8 @@ findings! {
     TOO_FEW_SAMPLES {
         name: "too-few-samples",
         about: "too few samples for a high quantile",
-        means: "A quantile with fewer than 10 samples beyond it is left to chance and is not \
-                printed. Run longer, or with more operations.",
+        means: "A quantile with fewer than 100 samples beyond it is partly left to chance. With \
+                fewer than 10 it is not printed. Run longer, or with more operations.",
         changes_headline: false,
     }
     UNEQUAL_CONDITIONS {

@@ -372,7 +372,7 @@ mod tests {
             (latency, (0.5, 0.504), "2.0X to 2.0X lower"),
             (latency, (0.4, 4.0), "2.5X lower to 4.0X higher"),
             (latency, (0.9, 2.4), "1.1X lower to 2.4X higher"),
-            (latency, (0.4, 1.02), "2.5X lower to 1.0X higher"),
+            (latency, (0.4, 1.02), "2.5X lower to 1.02X higher"),
             (latency, (2.4, 4.0), "2.4X to 4.0X higher"),
         ] {
             assert_eq!(metric.improvements(ends, None), said, "{ends:?}");

@@ -121,7 +121,11 @@ pub const TWICE: f64 = 1.995;
 
 /// A ratio or a bound of one: `≥ 3.2X`.
 pub fn bounded_ratio(bounded: Bounded) -> String {
-    let step = if bounded.value < 9.95 { 0.1 } else { 1.0 };
+    let step = match bounded.value {
+        0.95..1.05 => 0.01,
+        ..9.95 => 0.1,
+        _ => 1.0,
+    };
     outward(bounded, step).text(ratio)
 }
 
@@ -229,9 +233,12 @@ pub fn limit(share: f64) -> String {
     percent(share).replace('%', " %")
 }
 
-/// A ratio of two rates or latencies: `1.8X`, `14X`.
+/// A ratio of two rates or latencies: `1.8X`, `14X`; with two decimals if it would look like 1.
 pub fn ratio(value: f64) -> String {
-    if value > 0.0 && value < 0.095 {
+    let hundredths = (value * 100.0).round();
+    if hundredths != 100.0 && (95.0..=105.0).contains(&hundredths) {
+        format!("{value:.2}X")
+    } else if value > 0.0 && value < 0.095 {
         let decimals = (1.0 - value.log10().floor()).min(9.0) as usize;
         let text = format!("{value:.decimals$}");
         format!("{}X", text.trim_end_matches('0'))

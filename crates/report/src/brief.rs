@@ -8,7 +8,7 @@ mod settings;
 use crate::{
     Block, Cell, Chart, Column, Data, Figure, Section, Table, TableRow, Text, author,
     axis::{Axis, Step},
-    block::anchor,
+    block::{FindingEntry, anchor},
     chart::curve::{Along, Reading},
     compare,
     findings::Index,
@@ -16,7 +16,7 @@ use crate::{
     statement,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_model::{Metric, System, Words, finding::TOO_FEW_SAMPLES};
+use tailmark_model::{Metric, System, Words, finding::TOO_FEW_SAMPLES, number};
 
 const FRONT: Section = Section::of_page("summary", "In brief");
 const WORKLOADS: Section = Section::of_page("workloads", "Workloads");
@@ -270,6 +270,18 @@ fn table<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Option<Table> 
     })
 }
 
+/// The first sentence of what was seen, if the same was seen everywhere and it is short.
+fn seen(entry: &FindingEntry) -> String {
+    const LETTERS_MAX: usize = 160;
+    let [only] = &entry.evidence[..] else {
+        return String::new();
+    };
+    let text = only.text.to_plain();
+    let first = text.split_once(". ").map(|(first, _)| format!("{first}. "));
+    let short = first.filter(|first| first.chars().count() <= LETTERS_MAX && !first.contains('…'));
+    short.unwrap_or_default()
+}
+
 fn method(data: &Data, sweep: &SweepTable<'_>, index: &Index<'_>) -> Vec<Block> {
     let mut blocks = author::words(data, Words::Notes);
     blocks.push(Block::Table(conditions::conditions(data, sweep)));
@@ -290,8 +302,9 @@ fn method(data: &Data, sweep: &SweepTable<'_>, index: &Index<'_>) -> Vec<Block> 
         entry.changes_headline || (is_few && has_few)
     });
     let findings = findings.map(|entry| {
-        let text = Text::strong(format!("[{}] {}. ", entry.badge.letter, entry.title));
-        text.and(&*entry.means)
+        let places = number::plural(entry.places() as u64, "place");
+        let title = format!("[{}] {}, {places}. ", entry.badge.letter, entry.title);
+        Text::strong(title).and(seen(entry)).and(&*entry.means)
     });
     let findings: Vec<Text> = findings.collect();
     if !findings.is_empty() {

@@ -14,13 +14,13 @@ mod work;
 
 use crate::{
     dataset::{Dataset, State},
-    devices::refuse_one_device,
+    devices::refuse_one_device_so_far,
     earlier::{self, EarlierStudy},
     error::in_one_line,
     expect::Mismatches,
     order,
     preflight::{examine, refuse_as_written},
-    prepare::is_to_come,
+    prepare::{PrepareLines, is_to_come},
     steps::{DataState, Known},
     sweep::{check_directory, moved::refuse_moved, search},
 };
@@ -108,7 +108,7 @@ impl Facts {
         let (order, notice) = order::in_effect(plan, &plan.systems.iter().collect::<Vec<_>>());
         let mut notices: Vec<String> = notice.into_iter().collect();
         let refusal = refuse_as_written(plan)
-            .and_then(|()| refuse_one_device(plan).map(drop))
+            .and_then(|()| refuse_one_device_so_far(plan))
             .and_then(|()| check_directory(plan, out));
         let earlier_studies = earlier::gather(plan, out);
         let finished = finished.into_iter().chain(std::iter::repeat(Vec::new()));
@@ -219,7 +219,17 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> DryRun {
     let order = facts.order(plan);
     let work = Work::new(plan, facts, order);
     let up_to = work.up_to();
-    let mut lines = crate::prepare::overwrites(plan, None, out);
+    let is_over = work.systems.iter().all(SystemWork::is_over);
+    let prepared = if is_over {
+        PrepareLines::default()
+    } else {
+        crate::prepare::dry_run(plan, None, out)
+    };
+    let mut lines = if is_over {
+        Vec::new()
+    } else {
+        crate::prepare::overwrites(plan, None, out)
+    };
     let (totals, has_room) = totals(plan, &work);
     lines.extend(totals);
     lines.extend([
@@ -264,7 +274,6 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> DryRun {
         ));
     }
     lines.extend(plan.notices().map(|notice| format!("  {notice}")));
-    let prepared = crate::prepare::dry_run(plan, None, out);
     lines.extend(prepared.lines.iter().map(|line| format!("  {line}")));
     for own in &work.systems {
         lines.push(String::new());

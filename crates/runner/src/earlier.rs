@@ -21,8 +21,6 @@ pub struct Noise {
     /// The standard deviation of the logarithm of a run's value, pooled over points with separate
     /// means: 0.02 is about 2 %.
     pub deviation: f64,
-    /// Degrees of freedom: runs less points.
-    pub freedom: usize,
 }
 
 /// The speed of a point in a closed loop.
@@ -110,11 +108,9 @@ impl EarlierStudy {
         let runs = Runs::new(plan, points);
         let noise = |values: &BTreeMap<PointName, Vec<f64>>| {
             let repeated = values.values().filter(|values| values.len() > 1);
-            let (deviation, freedom) = statistics::noise(repeated.map(Vec::as_slice))?;
             Some(Noise {
                 study: dir.to_owned(),
-                deviation,
-                freedom,
+                deviation: statistics::noise(repeated.map(Vec::as_slice))?,
             })
         };
         self.ops_noise = self.ops_noise.take().or_else(|| noise(&runs.ops));

@@ -95,7 +95,10 @@ fn operations(
 ) -> Option<f64> {
     let budget = plan.sweep.operations.map(|operations| operations as f64);
     let by_time = plan.sweep.duration.map(|duration| {
-        let rate = rate(plan, earlier_studies, point, system)?;
+        let known = rate(plan, earlier_studies, point, system);
+        // Few requests of a database do without its device.
+        let limit = system.emulate.as_ref().and_then(|volume| volume.iops);
+        let rate = known.or(limit.map(|iops| iops as f64))?;
         Some(rate * duration.as_secs_f64())
     });
     match (budget, by_time) {

@@ -80,7 +80,18 @@ pub fn run_on(
     let servers = Servers::connect(plan, is_pending, (observer, stop))?;
     refuse_foreign_logs(plan, out, &servers)?;
     prepare::refuse_overwrites(plan, is_pending, out, (observer, stop))?;
-    let prepared = prepare::prepare(plan, (&servers, ranks), out, &log, (observer, stop));
+    // Nothing is formatted or mounted for a report that is only written again.
+    let is_over = measured.len() == plan.systems.len();
+    let prepared = if is_over {
+        Ok(Prepared::default())
+    } else {
+        prepare::prepare(plan, (&servers, ranks), out, &log, (observer, stop))
+    };
+    let early = if is_over {
+        Some(early.unwrap_or_default())
+    } else {
+        early
+    };
     let (ran, prepared) = match prepared {
         Ok(prepared) => {
             let run = Run {

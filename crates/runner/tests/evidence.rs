@@ -181,17 +181,17 @@ fn the_noise_is_that_of_the_newest_former_study_of_the_same_system() {
     let old = at("old").display().to_string();
     // Logarithms that differ by ln(1.1) from run to run have that deviation; latencies twice.
     let difference = |noise: f64| number::percent(smallest_difference(noise, 5, 2, 0.03).unwrap());
-    let (ops, own) = (difference(1.1_f64.ln()), "degrees of freedom");
+    let ops = difference(1.1_f64.ln());
     let parts = [
-        format!("ops/s of a: {ops} or more, because its runs differ by 9.5% ({old}, 4 {own})"),
-        format!("its runs differ by 19% ({old}, 4 {own})"),
+        format!("ops/s of a: {ops} or more, because its runs differ by 9.5% in the study `{old}`"),
+        format!("its runs differ by 19% in the study `{old}`"),
     ];
     assert_says(&known, &parts);
     assert!(!known.contains("      ops/s: "), "{known}");
     // The study of the run itself counts too, and is the newest.
     earlier(&at("out"), 4_000, &null(), &runs(2, 700.0));
     let report = said(&plan, &at("out"));
-    let part = format!("({}, 2 degrees of freedom)", at("out").display());
+    let part = format!("in the study `{}`", at("out").display());
     assert!(report.contains(&part), "{report}");
 }
 
@@ -219,7 +219,7 @@ fn the_speed_of_a_former_study_says_how_long_a_point_must_be() {
     earlier(&dir.path().join("old"), 1_000, &null(), &points);
     let text = said(&plan, &out);
     let parts = [
-        "p99 read: certain if a point has at least 10,000 read requests, and printed from 1,000 on",
+        "p99 read: printed if a point has at least 1,000 read requests, and certain from 10,000 on",
         "ycsb-a: 20,000 operations, 40s on a with 1 thread (500 ops/s in an earlier study), \
          20s on a with 2 threads (1,000 ops/s in an earlier study)",
         "TOO SHORT: p99 read of workload `ycsb-a` will not be printed: a point of `a` at 1 thread has \

@@ -12,7 +12,7 @@ use support::{plan, points, run, system, system_with};
 use tailmark_driver::{
     Database, Driver, Error, Location, Params, Place, ServerContents, ServerLook, Session, db,
 };
-use tailmark_model::{Arrivals, Finding, Point};
+use tailmark_model::{Arrivals, Finding, Metric, Point};
 use tailmark_plan::{AskedRate, DropCaches, Plan, Service, ServiceControl};
 use tailmark_testing::assert_says;
 
@@ -174,12 +174,17 @@ fn a_point_that_was_ended_early_says_so_of_what_had_no_answer() {
 }
 
 #[test]
-fn too_few_samples_say_how_many_it_takes() {
-    let text = text(&point(&scripted(&[])), "too-few-samples").to_owned();
-    assert!(
-        text.contains("500 reads") && text.contains("p99.999"),
-        "{text}"
-    );
+fn too_few_samples_say_how_many_it_takes_for_what_the_study_is_about() {
+    let mut plan = scripted(&[]);
+    let said = |plan: &Plan| text(&point(plan), "too-few-samples").to_owned();
+    let usual = [
+        "500 reads are too few to state p99 to p99.99:",
+        "100,000 reads",
+    ];
+    assert_says(&said(&plan), &usual);
+    plan.report.metric = Metric::from_name("p99.999 read");
+    let asked = ["p99 to p99.999:", "1,000,000 reads"];
+    assert_says(&said(&plan), &asked);
 }
 
 #[test]

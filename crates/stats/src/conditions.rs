@@ -335,6 +335,7 @@ impl Conditions {
         let compared = |name: &&ConditionName| match name.0 {
             _ if Self::follows_from_library(libraries, name) => false,
             Part::System if name.1 == "place" => is_same_system,
+            Part::Fact if self.is_setting_unlike(other, &name.1) => false,
             Part::Fact if !is_same_system => !is_identity(&name.1),
             _ => true,
         };
@@ -357,6 +358,14 @@ impl Conditions {
         let is_same_driver = self.get(&driver) == other.get(&driver);
         unequal.extend(self.runs.unequal(&other.runs, is_same_driver));
         unequal
+    }
+
+    /// Whether a fact is what the database reports of a setting that differs anyway.
+    fn is_setting_unlike(&self, other: &Self, fact: &str) -> bool {
+        fact.strip_prefix("database ").is_some_and(|name| {
+            let setting = (Part::Setting, name.to_owned());
+            self.get(&setting) != other.get(&setting)
+        })
     }
 
     /// Whether both were on the same single device.

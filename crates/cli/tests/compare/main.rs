@@ -252,6 +252,26 @@ fn what_the_systems_differ_in_is_named_beside_the_verdicts() {
 }
 
 #[test]
+fn the_metric_of_the_plan_is_compared_unless_others_are_asked_for() {
+    let dir = TempDir::new().unwrap();
+    let metric = ["--metric", "p95 read"];
+    measured(
+        dir.path(),
+        "out",
+        &[("slow", SLOW), ("fast", FAST)],
+        1,
+        &metric,
+    );
+    let has = |args: &[&str]| {
+        let said = compared(dir.path(), &[&["out", "--format", "json"], args].concat());
+        let json: Value = serde_json::from_slice(&said.stdout).unwrap();
+        let all = json["comparisons"].as_array().unwrap();
+        all.iter().any(|one| one["metric"] == "p95 read")
+    };
+    assert!(has(&[]) && !has(&["--metric", "p99 read"]));
+}
+
+#[test]
 fn json_has_every_comparison_and_its_ratio_is_of_the_first_to_the_second() {
     let dir = TempDir::new().unwrap();
     measured(dir.path(), "out", &[("slow", SLOW), ("fast", FAST)], 5, &[]);

@@ -85,6 +85,12 @@ fn changes_and_ratios_are_written_as_the_studies_do() {
     assert_eq!(change(13.3), "+1,330 %");
     assert_eq!(ratio(1.83), "1.8X");
     assert_eq!(
+        [1.0, 1.0049, 1.0051, 1.04, 0.97, 1.06].map(ratio),
+        ["1.0X", "1.0X", "1.01X", "1.04X", "0.97X", "1.1X"]
+    );
+    let at_least = |value| bounded_ratio(Bounded::at_least(value));
+    assert_eq!([1.037, 1.87].map(at_least), ["≥ 1.03X", "≥ 1.8X"]);
+    assert_eq!(
         (ratio(0.004), ratio(0.0123)),
         ("0.004X".into(), "0.012X".into())
     );
@@ -193,7 +199,7 @@ fn ratios_are_written_as_the_report_says() {
         (0.98, x, "2 % lower"),
         (0.1, percent, "90 % lower"),
         (2.5, percent, "150 % higher"),
-        (0.98, Some(Ratios::Together), "1.0X lower"),
+        (0.98, Some(Ratios::Together), "1.02X lower"),
     ] {
         assert_eq!(apart(Bounded::exact(ratio), ratios), text);
     }

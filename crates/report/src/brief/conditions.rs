@@ -29,12 +29,14 @@ pub fn conditions(data: &Data, sweep: &SweepTable<'_>) -> Table {
     }
 }
 
+/// The step that emulates a device.
+const EMULATE: &str = "emulate";
 /// How the groups of facts about preparation end.
 const PREPARATION: &str = "preparation";
 /// The steps of preparation, in words: what was done, and of what. Their facts are the commands that
 /// were run; other facts say what was not done.
 const STEPS: [(&str, &str, &str); 12] = [
-    ("emulate", "device emulated", "device"),
+    (EMULATE, "device emulated", "device"),
     ("erase", "device erased", "device"),
     ("namespaces", "namespaces made anew", "namespaces"),
     ("precondition", "device preconditioned", "preconditioning"),
@@ -144,19 +146,47 @@ fn step(data: &Data, fact: &Fact) -> String {
     if fact.value.contains("not set, because") {
         return format!("{noun} {}", fact.value);
     }
+    let is_emulated = fact.name == EMULATE;
+    let is_own = |key: &str| {
+        let system = fact.system.as_ref();
+        system.is_none_or(|name| key.contains(&format!(".{name}.")))
+    };
     let asked = |header: &Header| {
         let mut planned = header.plan.iter().filter(|(key, given)| {
             let is_preparation = given.role == Role::Scope(Scope::Preparation);
-            is_preparation && key.rsplit('.').next() == Some(&fact.name)
+            let is_step = key.rsplit('.').next() == Some(&fact.name);
+            is_step && is_own(key) && (is_preparation || is_emulated)
         });
         planned.next().map(|(_, given)| given.value.clone())
     };
     // A mount point of one machine says nothing to a reader.
     let asked = data.headers.iter().find_map(asked);
     match asked.filter(|value| !value.contains('/')) {
+        Some(value) if is_emulated => format!("{done} ({})", limits(&value)),
         Some(value) => format!("{done} ({value})"),
         None => (*done).to_owned(),
     }
+}
+
+/// The limits of an emulated device, which the plan states as `volume, size = 2147483648, iops = 3000`.
+fn limits(planned: &str) -> String {
+    let value = |name: &str| {
+        let mut pairs = planned
+            .split(", ")
+            .filter_map(|pair| pair.split_once(" = "));
+        let found = pairs.find(|(key, _)| *key == name);
+        found.and_then(|(_, value)| value.parse::<u64>().ok())
+    };
+    let requests = |limit| format!("{} requests/s", number::count(limit));
+    let burst = value("burst").zip(value("burst_time"));
+    let all = [
+        value("size").map(|size| number::bytes(size as f64)),
+        value("iops").map(requests),
+        value("bandwidth").map(|limit| format!("{}/s", number::bytes(limit as f64))),
+        burst.map(|(limit, time)| format!("{} for {time} s after a pause", requests(limit))),
+        value("delay_ms").map(|delay| format!("{delay} ms more for each request")),
+    ];
+    all.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn points(data: &Data, sweep: &SweepTable<'_>) -> [Row; 5] {
@@ -278,4 +308,21 @@ fn joined(texts: impl Iterator<Item = String>) -> Option<String> {
         }
     }
     (!all.is_empty()).then(|| all.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limits_of_an_emulated_device_have_units() {
+        let planned = "volume, size = 2147483648, iops = 3000, bandwidth = 125000000, burst = 9000, \
+                       burst_time = 10, delay_ms = 2";
+        assert_eq!(
+            limits(planned),
+            "2.15 GB, 3,000 requests/s, 125 MB/s, 9,000 requests/s for 10 s after a pause, 2 ms more \
+             for each request"
+        );
+        assert_eq!(limits("volume, size = 1000000000"), "1.00 GB");
+    }
 }

@@ -35,8 +35,8 @@ pub fn interval(comparison: &Comparison, comparisons: &Comparisons) -> Option<St
     Some(text.replace(' ', "\u{a0}"))
 }
 
-/// The interval and, if no difference is shown, why: `95 % interval of 4 runs: −57 % to +67 %, neither
-/// within nor beyond 3 %`.
+/// The interval and, if no difference is shown, why: `95 % interval of 4 runs: −57 % to +67 %, too
+/// wide to rule a difference beyond 3 % in or out`.
 #[must_use]
 pub fn reason(comparison: &Comparison, comparisons: &Comparisons) -> Option<String> {
     let interval = interval(comparison, comparisons)?;
@@ -48,8 +48,8 @@ pub fn reason(comparison: &Comparison, comparisons: &Comparisons) -> Option<Stri
 }
 
 /// The same of several workloads, with their titles, at the end of a sentence: `: the 95 % intervals
-/// of 4 runs, −57 % to +67 % (YCSB C) and −20 % to +4 % (YCSB B), are neither within nor beyond 3 %`.
-/// Of many, the widest.
+/// of 4 runs, −57 % to +67 % (YCSB C) and −20 % to +4 % (YCSB B), are too wide to rule a difference
+/// beyond 3 % in or out`. Of many, the widest.
 #[must_use]
 pub fn reasons(all: &[(String, &Comparison)], comparisons: &Comparisons) -> String {
     const LISTED: usize = 2;
@@ -130,7 +130,7 @@ fn limit(comparison: &Comparison, comparisons: &Comparisons) -> String {
     } else {
         let within = within(comparisons);
         let band = within.trim_start_matches("within ");
-        format!("neither within nor beyond {band}")
+        format!("too wide to rule a difference beyond {band} in or out")
     }
 }
 

@@ -230,7 +230,11 @@ fn unequal(verdicts: &Verdicts) -> Vec<Block> {
     };
     let mut blocks = statements(verdicts.unequal.iter().map(line).collect());
     if !blocks.is_empty() {
-        let about = "A and B also differ in conditions other than the one compared.";
+        let about = if verdicts.pairs.iter().all(Pair::is_same_system) {
+            "A and B differ in the following. It should be only what you changed on purpose."
+        } else {
+            "A and B differ in more than their device. It should be only what you compare."
+        };
         blocks.insert(0, Block::Text(Text::plain(about)));
     }
     blocks

@@ -345,7 +345,7 @@ fn needed(condition: &Condition, comparison: &Comparison, verdicts: &Verdicts) -
         values.map(|bounded| bounded.value).collect::<Vec<_>>()
     });
     // Of single runs nothing is known but that they are too few.
-    let noise = noise(values.iter().map(Vec::as_slice)).map_or(0.0, |(noise, _)| noise);
+    let noise = noise(values.iter().map(Vec::as_slice)).unwrap_or_default();
     let finds = |runs| {
         let found = if condition.is_met_by(comparison.ratio.value) {
             smallest_difference(noise, runs, tests, 0.0)

@@ -38,7 +38,8 @@ pub struct VerdictsRequest {
     pub system: Option<String>,
     /// The system that it is judged against.
     pub baseline: Option<String>,
-    /// The metrics to show; empty: ops/s, and mean, p99 and p99.9 of each kind of request.
+    /// The metrics to show; empty: ops/s, mean, p99 and p99.9 of each kind of request, and what the
+    /// plans report.
     pub metrics: Vec<Metric>,
     /// The conditions of gates.
     pub fail_if: Vec<Condition>,
@@ -96,7 +97,7 @@ impl Verdicts {
         }
         let times = || runs.iter().filter_map(|run| run.started_ms);
         let began = times().min().zip(times().max());
-        let metrics = metrics(request, &runs);
+        let metrics = metrics(request, sides.report_metrics(), &runs);
         keep(&mut runs, &metrics);
         let family = sides.family();
         let band = request.equivalence.unwrap_or_else(|| sides.equivalence());
@@ -238,10 +239,15 @@ fn asked_for(pairs: &[Pair], comparison: &Comparison) -> Option<Comparison> {
 }
 
 /// The metrics to show: the requested or default ones, and those of gates.
-fn metrics(request: &VerdictsRequest, runs: &[Run]) -> BTreeSet<Metric> {
+fn metrics(
+    request: &VerdictsRequest,
+    of_reports: impl Iterator<Item = Metric>,
+    runs: &[Run],
+) -> BTreeSet<Metric> {
     let of_gates = request.fail_if.iter().map(|condition| condition.metric);
     let mut metrics: BTreeSet<_> = of_gates.chain(request.metrics.iter().copied()).collect();
     if request.metrics.is_empty() {
+        metrics.extend(of_reports);
         let known = runs.iter().flat_map(|run| run.values.keys());
         let usual = [Statistic::MEAN, Statistic::P99, Statistic::P999];
         metrics.extend(known.filter(|metric| match metric.latency() {

@@ -4,7 +4,7 @@
 use super::{VerdictsRequest, near::did_you_mean};
 use crate::{Data, Error, compared};
 use std::path::{Path, PathBuf};
-use tailmark_model::{Header, printable};
+use tailmark_model::{Header, Metric, printable};
 use tailmark_stats::{
     Conditions, Run, RunConditions,
     comparison::{all_pairs, equivalence},
@@ -86,6 +86,12 @@ impl Sides {
     /// The band of practical equivalence in the plan of the judged side, as a fraction.
     pub fn equivalence(&self) -> f64 {
         equivalence(self.sources[0].header())
+    }
+
+    /// The metrics that the plans of the studies report.
+    pub fn report_metrics(&self) -> impl Iterator<Item = Metric> {
+        let sources = self.sources.iter();
+        sources.filter_map(|source| source.header().settings.report.metric)
     }
 
     /// Every pair in the same family of tests: within one study all of its systems, and between two

@@ -33,11 +33,13 @@ fn no_difference_shown_has_its_interval_repeats_and_band() {
     let text = headline(&data);
     let interval = "\u{2212}28\u{a0}%\u{a0}to\u{a0}+39\u{a0}%";
     let expected = format!(
-        "At peak, B shows no difference from A: the 95 % interval of 4 runs, {interval}, is neither within nor \
-         beyond 3 %."
+        "At peak, B shows no difference from A: the 95 % interval of 4 runs, {interval}, is too wide to \
+         rule a difference beyond 3 % in or out."
     );
     assert!(text.starts_with(&expected), "{text}");
-    let reason = format!("95 % interval of 4 runs: {interval}, neither within nor beyond 3 %");
+    let reason = format!(
+        "95 % interval of 4 runs: {interval}, too wide to rule a difference beyond 3 % in or out"
+    );
     assert!(cards(&data)[0].contains(&reason), "{:?}", cards(&data));
     let sentences = said(&data).join(" ");
     let in_words = format!("shows no difference from A ({reason}): 1");

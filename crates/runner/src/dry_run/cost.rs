@@ -111,7 +111,7 @@ fn searches(plan: &Plan, work: &Work<'_>) -> Option<(String, Duration)> {
     let time = settings.time.saturating_mul(times);
     let quick = if settings.quick { "quick " } else { "" };
     let line = format!(
-        "      {} for the highest rate at which {} holds: {} at most each, {} in all",
+        "      {} for the highest rate at which {} holds: each at most {}, {} in all",
         match left {
             1 => format!("1 {quick}search"),
             left => format!("{left} {quick}searches"),
@@ -156,7 +156,7 @@ fn waits(plan: &Plan, work: &Work<'_>, lines: &mut Vec<String>) -> Duration {
             _ => format!("{} times", number::count(count)),
         };
         let most = number::rounded(most);
-        lines.push(format!("      plus {what}: {times}, {most} at most each"));
+        lines.push(format!("      plus {what}: {times}, each at most {most}"));
     };
     // Trials have the same waits as points.
     let measured = |own: &SystemWork<'_>| own.points.len() as u64 + trials(plan, own);
@@ -297,7 +297,7 @@ fn space(plan: &Plan, work: &Work<'_>) -> BTreeMap<String, Claims> {
             0
         };
         let needed = whole.saturating_sub(known.present);
-        let own = || format!("the place of {}", system.name);
+        let own = || format!("a file system that is not there yet ({})", system.name);
         let claims = file_systems
             .entry(known.file_system.clone().unwrap_or_else(own))
             .or_default();

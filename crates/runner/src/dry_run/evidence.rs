@@ -60,14 +60,14 @@ fn differences(plan: &Plan, earlier_studies: &[EarlierStudy]) -> Vec<String> {
     let closed = plan.grid().filter(|point| point.rate.is_none());
     let counts: BTreeSet<u32> = closed.map(|point| point.threads).collect();
     let mut lines = vec![format!(
-        "comparison: with {runs} repeats and {} in all, these differences are found {:.0} times in 10",
+        "comparison: with {runs} repeats and {} in all, {:.0} of 10 studies show these differences",
         number::plural(tests as u64, "comparison"),
         POWER * 10.0
     )];
     if counts.len() > 1 && runs < PEAK_RUNS {
         lines.push(format!(
             "      verdicts on peaks need {PEAK_RUNS} repeats: a peak may be at any of {} thread \
-             counts, so {runs} repeats find fewer differences there",
+             counts, so {runs} repeats show fewer differences there",
             counts.len()
         ));
     }
@@ -80,12 +80,11 @@ fn differences(plan: &Plan, earlier_studies: &[EarlierStudy]) -> Vec<String> {
                 continue;
             };
             lines.push(format!(
-                "      {name} of {}: {} or more, because its runs differ by {} ({}, {} of freedom)",
+                "      {name} of {}: {} or more, because its runs differ by {} in the study `{}`",
                 system.name,
                 smallest(noise.deviation),
                 number::percent(noise.deviation),
                 noise.study.display(),
-                number::plural(noise.freedom as u64, "degree"),
             ));
         }
         if is_unknown {
@@ -114,9 +113,9 @@ fn differences(plan: &Plan, earlier_studies: &[EarlierStudy]) -> Vec<String> {
 fn lengths(plan: &Plan, earlier_studies: &[EarlierStudy], wanted: &Wanted) -> Vec<String> {
     let (kind, metric) = (wanted.kind.name(), wanted.metric);
     let mut lines = vec![format!(
-        "{metric}: certain if a point has at least {} {kind} requests, and printed from {} on",
-        number::count(wanted.certain),
-        number::count(wanted.given)
+        "{metric}: printed if a point has at least {} {kind} requests, and certain from {} on",
+        number::count(wanted.given),
+        number::count(wanted.certain)
     )];
     for workload in &plan.sweep.workloads {
         let points: Vec<_> = plan
@@ -181,8 +180,8 @@ fn times(
         }
     }
     let unknown = unknown.map(|time| {
-        let rate = number::ops(OPERATIONS_PER_SEC);
-        format!("{time} for each {rate} if the rate is unknown")
+        let [rate, twice] = [1.0, 2.0].map(|times| number::ops(times * OPERATIONS_PER_SEC));
+        format!("{time} at {rate}, half of that at {twice}")
     });
     times.extend(unknown);
     times.dedup();
@@ -227,7 +226,6 @@ mod tests {
             ops_noise: Some(Noise {
                 study: "old".into(),
                 deviation,
-                freedom: 12,
             }),
             ..EarlierStudy::default()
         }
@@ -247,13 +245,13 @@ mod tests {
                                 is {repeats})"
             );
             assert!(
-                said.contains(&part) && !said.contains("are found"),
+                said.contains(&part) && !said.contains("studies show"),
                 "{said}"
             );
         }
         let said = said("[sweep]\nrepeats = 4", &[]);
         assert!(
-            !said.contains("no verdict") && said.contains("are found"),
+            !said.contains("no verdict") && said.contains("studies show"),
             "{said}"
         );
     }
@@ -280,11 +278,10 @@ mod tests {
         let said = said(sweep, &[noisy(0.02), EarlierStudy::default()]);
         let [known, three, five, ten] = [0.02, 0.03, 0.05, 0.1].map(|noise| smallest(noise, 6));
         let parts = [
-            "with 5 repeats and 6 comparisons in all, these differences are found 9 times in 10"
+            "with 5 repeats and 6 comparisons in all, 9 of 10 studies show these differences"
                 .to_owned(),
             format!(
-                "ops/s of a: {known} or more, because its runs differ by 2% (old, 12 degrees of \
-                 freedom)"
+                "ops/s of a: {known} or more, because its runs differ by 2% in the study `old`"
             ),
             format!("ops/s: {three} if runs differ by 3%, {five} if runs differ by 5%, {ten} if"),
         ];
@@ -327,14 +324,14 @@ mod tests {
             let said = lines(latency);
             let kind = latency.split_once(' ').unwrap().1;
             let parts = [
-                format!("{latency}: certain if a point has at least {certain} {kind} requests"),
-                format!("and printed from {given} on"),
+                format!("{latency}: printed if a point has at least {given} {kind} requests"),
+                format!("and certain from {certain} on"),
                 format!("ycsb-a: {operations} operations"),
             ];
             assert_says(&said, &parts);
         }
         let mean = lines("mean read");
-        assert!(!mean.contains("certain if a point has"), "{mean}");
+        assert!(!mean.contains("printed if a point has"), "{mean}");
     }
 
     #[test]
@@ -358,12 +355,32 @@ mod tests {
             "ycsb-b: 2,000,000 operations, 6m 40s on a with 1 thread (5,000 ops/s in an earlier \
              study), 1m 40s on a with 4 threads (20,000 ops/s in an earlier study), 16m 40s at \
              2,000 ops/s, 3m 20s on a with 50% of the peak of a (10,000 ops/s in an earlier study), \
-             3m 20s for each 10,000 ops/s if the rate is unknown",
+             3m 20s at 10,000 ops/s, half of that at 20,000 ops/s",
             "TOO SHORT: p99.9 update of workload `ycsb-b` will not be printed: a point of `a` at 2,000 \
              ops/s has about 6,000 update requests",
         ];
         assert_says(&said, &parts);
         assert!(!said.contains("ycsb-c: "), "it has no updates: {said}");
+    }
+
+    #[test]
+    fn an_emulated_volume_does_no_more_than_its_limit() {
+        let said = |limits: &str| {
+            let text = format!(
+                "[database]\ndriver = 'file'\n[[system]]\nname = 'a'\ndevice = {{ emulate = \
+                 'volume', size = '1GiB'{limits} }}\n[sweep]\nworkloads = 'ycsb-c'\nthreads = 1\n\
+                 duration = '10s'\n[report]\nmetric = 'p99.99 read'"
+            );
+            let plan = RawPlan::parse("test", &text).and_then(|raw| raw.check());
+            dry_run(&plan.unwrap(), Path::new("out"), &Facts::default())
+                .lines
+                .join("\n")
+        };
+        let short = "TOO SHORT: p99.99 read of workload `ycsb-c` will not be printed: a point of `a` \
+                     at 1 thread has about 20,000 read requests";
+        assert_says(&said(", iops = 2000"), &[short]);
+        assert!(!said(", iops = 200000").contains("TOO SHORT"));
+        assert!(!said("").contains("TOO SHORT"));
     }
 
     #[test]

@@ -112,11 +112,11 @@ fn a_dry_run_of_a_server_names_its_service_and_does_not_ask_it() {
     }
     assert!(!text.contains("space on"), "{text}");
     assert!(
-        text.contains("waiting for a server to answer: 3 times, 3m at most each"),
+        text.contains("waiting for a server to answer: 3 times, each at most 3m"),
         "{text}"
     );
     assert!(
-        text.contains("stopping services: 3 times, 3m at most each"),
+        text.contains("stopping services: 3 times, each at most 3m"),
         "{text}"
     );
 }
@@ -226,7 +226,7 @@ fn the_time_counts_what_is_waited_for() {
         "      4 points, 4m in all",
         "      2 loads",
         // Before and after each of 4 points, and after each of 2 loads.
-        "settling before and after each point and after each load: 10 times, 10m at most each",
+        "settling before and after each point and after each load: 10 times, each at most 10m",
     ];
     assert_says(&text, &parts);
 }

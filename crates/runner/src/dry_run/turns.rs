@@ -27,7 +27,7 @@ pub fn lines(plan: &Plan, facts: &Facts, work: &Work<'_>) -> Vec<String> {
     let stops = match work.stops {
         0 => "; a change only opens a database".to_owned(),
         stops => format!(
-            ", {} with a service to stop, {} at most each",
+            ", {} with a service to stop, each at most {}",
             times(stops),
             number::rounded(plan.sweep.ready_timeout)
         ),
@@ -40,9 +40,9 @@ pub fn lines(plan: &Plan, facts: &Facts, work: &Work<'_>) -> Vec<String> {
             back.join(", ")
         ),
         format!(
-            "  the system changes {} (one after the other: {}){stops}",
+            "  the measured system changes {} (with order = \"systems\": {}){stops}",
             times(work.changes),
-            times(otherwise.changes)
+            number::count(otherwise.changes)
         ),
     ]
 }
@@ -76,13 +76,16 @@ mod tests {
         // Fifteen changes; within a turn the same system continues.
         let parts = [
             "order: interleaved: a point on a, b, the next on b, a;",
-            "the system changes 15 times (one after the other: 1 time); a change only opens",
+            "the measured system changes 15 times (with order = \"systems\": 1); a change only opens",
         ];
         assert_says(&said_whole, &parts);
         let one_by_one = said(&format!("{text}\norder = 'systems'"), &Facts::default());
         let part = "order: systems: all points of a, then all of b\n";
         assert!(one_by_one.contains(part), "{one_by_one}");
-        assert!(!one_by_one.contains("the system changes"), "{one_by_one}");
+        assert!(
+            !one_by_one.contains("measured system changes"),
+            "{one_by_one}"
+        );
     }
 
     #[test]
@@ -122,10 +125,10 @@ mod tests {
         );
         let said = said(&text, &Facts::default());
         let parts = [
-            "changes 5 times (one after the other: 1 time), 5 times with a service to stop, 3m at \
-             most each",
+            "the measured system changes 5 times (with order = \"systems\": 1), 5 times with a service to stop, \
+             each at most 3m",
             // Once for each of 8 points, and at each change.
-            "stopping services: 13 times, 3m at most each",
+            "stopping services: 13 times, each at most 3m",
         ];
         assert_says(&said, &parts);
     }
@@ -143,7 +146,7 @@ mod tests {
         let parts = [
             "before each further repeat: load again",
             "      3 loads",
-            "finishing due operations when a point at a rate ends: 9 times, 10s at most each",
+            "finishing due operations when a point at a rate ends: 9 times, each at most 10s",
         ];
         assert_says(&said, &parts);
         assert!(loads(3, "never").contains("      1 load,"));

@@ -105,8 +105,12 @@ impl SystemWork<'_> {
         let is_other = plan.general.unexpected == Unexpected::Error;
         let is_other = is_other && !self.known.unexpected.is_empty();
         let is_refused = self.known.refusal.is_some() && !self.system.optional;
-        let is_over = self.points.is_empty() && self.searches == 0;
-        is_over || !(is_other || is_refused)
+        self.is_over() || !(is_other || is_refused)
+    }
+
+    /// Whether nothing of it is left to measure.
+    pub fn is_over(&self) -> bool {
+        self.points.is_empty() && self.searches == 0
     }
 
     fn add_load(&mut self, make: Make) {

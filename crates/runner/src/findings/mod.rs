@@ -20,7 +20,7 @@ pub(crate) use servers::of_load;
 use crate::{expect, links};
 use bytesize::ByteSize;
 use tailmark_driver::{Database, Remark, RemarkCode, Settled};
-use tailmark_model::{Finding, FindingCode, Kind, Sentence, Unit, finding};
+use tailmark_model::{Finding, FindingCode, Kind, Sentence, Statistic, Unit, finding};
 use tailmark_workload::{Workload, db_bench::Op};
 
 /// One rule: a row of [`RULES`].
@@ -335,9 +335,10 @@ fn too_few_samples(point: &PointContext<'_>) -> Option<Sentence> {
         .iter()
         .filter(|(k, _)| **k != Kind::ReadModifyWrite)
         .max_by_key(|(_, r)| r.count)?;
+    let highest = highest_stated(point);
     let missing: Vec<_> = tailmark_model::QUANTILES
         .iter()
-        .filter(|q| result.ranked_response().quantile(**q).is_none())
+        .filter(|q| q.value <= highest && result.ranked_response().quantile(**q).is_none())
         .collect();
     let (first, last) = (missing.first()?, missing.last()?);
     let needed = (10.0 / (1.0 - last.value)).round();
@@ -360,6 +361,19 @@ fn too_few_samples(point: &PointContext<'_>) -> Option<Sentence> {
     let sentence = sentence.text("Not stated", not_stated);
     let sentence = sentence.count("Samples needed", needed as u64);
     Some(sentence.number("Time needed", needed_s, Unit::Seconds))
+}
+
+/// The highest quantile that the study is about: p99.99, or that of the plan's metric if it is
+/// higher.
+fn highest_stated(point: &PointContext<'_>) -> f64 {
+    let sweep = point.sweep.as_ref();
+    let metric = sweep.and_then(|sweep| sweep.plan.report.metric?.latency());
+    let stated = [
+        Some(Statistic::P9999),
+        metric.map(|(_, statistic)| statistic),
+    ];
+    let quantiles = stated.into_iter().flatten().filter_map(|s| s.quantile);
+    quantiles.map(|q| q.value).fold(0.0, f64::max)
 }
 
 #[cfg(test)]

@@ -445,7 +445,10 @@ fn emulate_all(
         let volume = volume(emulate);
         let command = tailmark_prepare::plan_emulate(&volume, &emulate.directory).join("; ");
         let whose = format!("system `{}`", system.name);
-        tell(observer, &format!("{whose}: emulate begins: {command}"));
+        tell(
+            observer,
+            &format!("{whose}: emulate begins: {}", emulate.text()),
+        );
         journal.emulates(&emulate.directory)?;
         // A volume that an earlier run left outside the journal is not in use.
         tailmark_prepare::remove_emulated(&emulate.directory, &far)?;

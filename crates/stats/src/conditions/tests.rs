@@ -301,3 +301,19 @@ fn libraries_on_two_devices_or_in_two_studies_are_one_difference() {
         [""; 0]
     );
 }
+
+#[test]
+fn what_the_database_reports_of_a_setting_that_differs_is_not_said_again() {
+    let with = |sync: &str, level: &str| {
+        let own = |name, value| fact(Some("a"), "database", name, value);
+        let facts = [own("sync", sync), own("level", level)];
+        let mut system = system("a", "1GiB");
+        let set = ("sync".to_owned(), sync.to_owned());
+        system.settings.extend([set]);
+        Conditions::new(None, &system, &facts, None)
+    };
+    assert_eq!(
+        said(&with("true", "1"), &with("false", "2"), true),
+        ["sync true against false", "database level 1 against 2"]
+    );
+}

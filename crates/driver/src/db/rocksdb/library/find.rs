@@ -1,5 +1,6 @@
 //! Finds a library of RocksDB: at a path, in a jar, or by its version in the user's cache.
 
+use crate::location::writable_by_others;
 use std::{
     env,
     fs::{self, File},
@@ -120,6 +121,19 @@ fn how_to_fetch(version: &str) -> String {
     )
 }
 
+/// Refuses a library in the cache that another user can have put there.
+pub(super) fn refuse_foreign(path: &Path) -> Result<(), String> {
+    let is_in_cache = path
+        .parent()
+        .is_some_and(|d| Some(d) == libraries_directory().as_deref());
+    match writable_by_others(path).filter(|_| is_in_cache) {
+        Some(why) => Err(format!(
+            "{why}: remove it, and get it again with `tailmark rocksdb fetch`"
+        )),
+        None => Ok(()),
+    }
+}
+
 /// Refuses a file whose name says another version than the library in it does.
 pub(super) fn refuse_misnamed(path: &Path, version: &str) -> Result<(), String> {
     match version_of(path) {
@@ -207,11 +221,11 @@ pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
 
 fn read_up_to(from: impl Read) -> io::Result<Vec<u8>> {
     /// RocksDB's libraries have 6 to 12 MB, with debug information up to 400.
-    const BYTES_MAX: u64 = 1 << 30;
+    const BYTES_MAX: u64 = 512 << 20;
     let mut bytes = Vec::new();
     from.take(BYTES_MAX + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > BYTES_MAX {
-        return Err(io::Error::other("it is larger than 1 GiB"));
+        return Err(io::Error::other("it is larger than 512 MiB"));
     }
     Ok(bytes)
 }

@@ -191,6 +191,7 @@ impl Library {
     }
 
     fn load_new(path: &Path) -> Result<Self, String> {
+        find::refuse_foreign(path)?;
         let mut bytes = find::read(path).map_err(|e| e.to_string())?;
         let original = hex(&bytes);
         let unique = elf::make_unique_symbols_weak(&mut bytes)
