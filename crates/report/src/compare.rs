@@ -10,8 +10,8 @@ pub use average::{Average, are_bounds, average, where_stated};
 pub use subject::subject;
 
 pub use words::{
-    better, between, has_verdict, interval, interval_after, place, places, reason, reasons, than,
-    titles, within,
+    better, between, common_noun, has_verdict, interval, interval_after, place, places, reason,
+    reasons, than, titles, within,
 };
 
 use crate::{
@@ -332,17 +332,25 @@ impl Lead {
     }
 }
 
-/// The thread counts at which both of a pair were measured, if their peaks are compared over those
-/// only: `4 to 32 threads`.
+/// What is said of peaks that are compared so.
+pub const OVER_COMMON: &str = "over the thread counts in common";
+
+/// Whether peaks are compared over the thread counts in common, because the two have others besides.
 #[must_use]
-pub fn over_common(group: &WorkloadGrid<'_>, comparison: &Comparison) -> Option<String> {
-    let is_over_common = matches!(
+pub const fn is_over_common(comparison: &Comparison) -> bool {
+    matches!(
         comparison.place,
         Place::Peak {
             is_over_common: true,
             ..
         }
-    );
+    )
+}
+
+/// The thread counts at which both of a pair were measured, if their peaks are compared over those
+/// only: `4 to 32 threads`.
+#[must_use]
+pub fn over_common(group: &WorkloadGrid<'_>, comparison: &Comparison) -> Option<String> {
     let has = |system: &str, step: &Step| {
         let mut points = group.points().map(|point| &point.key);
         points.any(|key| key.system == system && group.axis.step(key) == *step)
@@ -351,7 +359,7 @@ pub fn over_common(group: &WorkloadGrid<'_>, comparison: &Comparison) -> Option<
     let both = steps.filter(|step| has(&comparison.a, step) && has(&comparison.b, step));
     let both: Vec<&Step> = both.collect();
     let (first, last) = (both.first()?, both.last()?);
-    is_over_common.then(|| {
+    is_over_common(comparison).then(|| {
         if first == last {
             last.place()
         } else {

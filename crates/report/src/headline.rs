@@ -105,8 +105,8 @@ impl Words {
     /// `At peak`, `At 40,000 ops/s`: at the beginning of a sentence.
     fn at(&self) -> String {
         match self.place.trim_start().strip_prefix("at ") {
+            _ if self.is_of_peaks => format!("At peak{}", self.place),
             Some(place) => format!("At {place}"),
-            None if self.place.is_empty() => "At peak".to_owned(),
             None => "On average over thread counts".to_owned(),
         }
     }
@@ -132,13 +132,17 @@ impl<'s, 'a> Topic<'s, 'a> {
         let groups = sweep.groups.iter().filter(|group| group.has_peaks());
         let metric = Metric::OPS_PER_SEC;
         let topic = |group| WorkloadTopic::new(group, sweep, ComparedAt::Peak, metric);
+        let place = match compare::about_common(sweep) {
+            Some(_) => format!(" {}", compare::OVER_COMMON),
+            None => String::new(),
+        };
         let words = Words {
-            leads: " has the highest peak in ".to_owned(),
+            leads: format!(" has the highest peak{place} in "),
             better: " has a higher peak than ".to_owned(),
             worse: " has a lower peak than ".to_owned(),
             also_worse: "a lower one",
-            place: String::new(),
-            compared: "at peak".to_owned(),
+            compared: format!("at peak{place}"),
+            place,
             is_of_peaks: true,
             figure: None,
         };
@@ -159,11 +163,8 @@ impl<'s, 'a> Topic<'s, 'a> {
         let figure = figures.find(|metric| metric.latency().is_none());
         all.retain(|(_, metric, _)| figure.is_none_or(|figure| *metric == figure));
         let (_, metric, first_spot) = *all.first()?;
-        let name = if all.iter().all(|(_, other, _)| *other == metric) {
-            metric.noun()
-        } else {
-            "latency"
-        };
+        let metrics: Vec<Metric> = all.iter().map(|(_, metric, _)| *metric).collect();
+        let name = compare::common_noun(&metrics);
         let steps = all.iter().map(|(group, _, spot)| match spot {
             ComparedAt::Step(step) => Some((*step, group.steps.last() == Some(step))),
             ComparedAt::Peak | ComparedAt::Average(_) => None,
@@ -188,7 +189,7 @@ impl<'s, 'a> Topic<'s, 'a> {
         };
         let words = Words {
             figure,
-            ..Words::new(name, metric, place)
+            ..Words::new(&name, metric, place)
         };
         let topics = all
             .into_iter()
@@ -200,7 +201,7 @@ impl<'s, 'a> Topic<'s, 'a> {
     fn fixed(data: &Data, sweep: &'s SweepTable<'a>) -> Vec<Self> {
         let topics = fixed_topics(data, sweep).into_iter();
         let topic = |fixed: FixedTopic<'s, 'a>| {
-            let words = Words::new(fixed.name, fixed.metric, format!(" {}", fixed.place));
+            let words = Words::new(&fixed.name, fixed.metric, format!(" {}", fixed.place));
             let workloads = fixed.workloads.into_iter();
             let workloads = workloads.map(|(group, pairs)| WorkloadTopic {
                 group,
@@ -249,13 +250,11 @@ impl<'s, 'a> Topic<'s, 'a> {
     }
 
     fn text(&self, sweep: &SweepTable<'a>) -> Text {
-        let text = match (sweep.baseline(), compare::subject(sweep)) {
+        match (sweep.baseline(), compare::subject(sweep)) {
             (Some(baseline), _) => self.against(sweep, baseline),
             (None, Some(subject)) => self.about(sweep, subject),
             (None, None) => Text::default(),
-        };
-        let common = compare::about_common(sweep).filter(|_| self.words.is_of_peaks);
-        sentence(text, common.map_or_else(Text::default, Text::plain))
+        }
     }
 
     /// The position of each system relative to the baseline.

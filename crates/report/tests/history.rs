@@ -4,7 +4,7 @@
 
 mod synthetic;
 
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 use synthetic::{SMALL, Shape};
 use tailmark_model::{PlanValue, Role, Subject, number};
 use tailmark_report::{Block, Data, Error, SECTIONS, write_history};
@@ -92,6 +92,47 @@ fn a_system_is_compared_with_what_it_was() {
     assert!(
         section(&earlier).0.is_empty(),
         "nothing is said without an earlier study"
+    );
+}
+
+#[test]
+fn a_system_that_began_to_fail_is_named_as_not_compared() {
+    let mut now = study(5, 1.0);
+    let own = now.points.iter_mut();
+    for point in own.filter(|point| point.key.system == SLOWER) {
+        point.phase.failed = point.phase.operations;
+    }
+    let (said, rows) = section(&now.against(&study(5, 1.0)).unwrap());
+    assert!(
+        said.contains(&format!("Not compared: {SLOWER} in ")),
+        "{said}"
+    );
+    assert_eq!(rows.len(), 2, "peak and latency of the other: {rows:?}");
+}
+
+#[test]
+fn peaks_at_unlike_thread_counts_are_compared_and_shown_over_those_in_common() {
+    let (mut earlier, mut now) = (study(5, 1.0), study(5, 0.8));
+    let counts: BTreeSet<u32> = now.points.iter().map(|point| point.key.threads).collect();
+    let [.., second, last] = counts.iter().copied().collect::<Vec<_>>()[..] else {
+        panic!("{counts:?}");
+    };
+    now.points.retain(|point| point.key.threads != last);
+    earlier.points.retain(|point| point.key.threads != second);
+    let (_, rows) = section(&now.against(&earlier).unwrap());
+    let peak = &rows[0];
+    assert!(
+        peak[2].starts_with("peak over the thread counts in common"),
+        "{peak:?}"
+    );
+    let ops = |cell: &str| -> f64 {
+        let digits = cell.split(' ').next().unwrap().replace(',', "");
+        digits.parse().unwrap()
+    };
+    let ratio = ops(&peak[4]) / ops(&peak[3]);
+    assert!(
+        (0.78..0.82).contains(&ratio),
+        "the values are those of the ratio: {peak:?}"
     );
 }
 

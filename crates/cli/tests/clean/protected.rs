@@ -129,7 +129,10 @@ fn a_load_is_watched_too_and_goes_on_from_its_marker() {
 #[test]
 fn nodes_that_a_driver_does_not_know_of_are_refused_by_its_name() {
     let dir = TempDir::new().unwrap();
-    let refused = run(dir.path(), &["--abort", "down nodes > 0", "--dry-run"]);
+    let limit = ["--abort", "down nodes > 0", "--dry-run"];
+    let rehearsed = run(dir.path(), &[&limit[..], &["--driver", "sim"]].concat());
+    assert_eq!(rehearsed.status.code(), Some(0), "{}", err(&rehearsed));
+    let refused = run(dir.path(), &limit);
     assert_eq!(refused.status.code(), Some(2));
     let parts = ["down nodes > 0", "driver `rocksdb` of system `disk`"];
     assert_says(&err(&refused), &parts);

@@ -381,7 +381,7 @@ fn a_point_that_only_one_has_is_named_and_one_of_which_a_run_failed_cannot_tell(
     assert_gate(
         &none,
         5,
-        "UNSURE: p99 scan worse by 5% (no point was measured for both)",
+        "UNSURE: p99 scan worse by 5% (no point of both has p99 scan)",
     );
 }
 

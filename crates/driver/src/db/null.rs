@@ -30,7 +30,8 @@ pub const DRIVER: Driver = Driver {
     page_cache: |_| false,
     adopted: |_, settings| settings.clone(),
     background_threads: "",
-    tells_nodes: false,
+    // It has none, so that the plan for a cluster can be rehearsed.
+    tells_nodes: true,
     reshapes: |_| false,
     semantics: |_| None,
 };

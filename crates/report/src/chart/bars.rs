@@ -5,7 +5,7 @@ use super::{axis, base, categories, line, narrow_base};
 use crate::{
     Plot, PlotAxes, PlotMark, PlotSeries,
     chart::curve::ceilings_in_sight,
-    chart::quantised::quantised,
+    chart::quantised::rate,
     measure::Spread,
     style,
     sweep::{SweepTable, WorkloadGrid},
@@ -29,7 +29,7 @@ pub fn by_threads(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> (Value, P
         let data: Vec<Value> = group
             .steps
             .iter()
-            .map(|&s| at(ceiling, s).map(|ops| rounded(ops.middle)).into())
+            .map(|&s| at(ceiling, s).map(|ops| rate(ops.middle)).into())
             .collect();
         bars.series.push(ceiling_line(&ceiling.name, &data));
     }
@@ -166,15 +166,6 @@ fn ceiling_line(name: &str, data: &[Value]) -> Value {
     })
 }
 
-/// To whole numbers; below ten to four digits.
-pub fn rounded(value: f64) -> Value {
-    if value < 9.5 {
-        quantised(value)
-    } else {
-        json!(value.round())
-    }
-}
-
 struct Bars {
     series: Vec<Value>,
     plotted: Vec<PlotSeries>,
@@ -188,7 +179,7 @@ impl Bars {
             let values = values(system);
             let data = values
                 .iter()
-                .map(|value| value.map(|value| rounded(value.middle)).into());
+                .map(|value| value.map(|value| rate(value.middle)).into());
             let data: Vec<Value> = data.collect();
             let color = sweep.color(&system.name);
             series.push(json!({
@@ -218,13 +209,7 @@ fn spread(values: &[Option<Spread>], index: usize, count: usize, name: &str) -> 
         .enumerate()
         .filter_map(|(category, value)| {
             let v = value.filter(|v| v.repeats > 1)?;
-            Some(json!([
-                category,
-                quantised(v.low),
-                quantised(v.high),
-                index,
-                count
-            ]))
+            Some(json!([category, rate(v.low), rate(v.high), index, count]))
         })
         .collect();
     (!data.is_empty()).then(|| {

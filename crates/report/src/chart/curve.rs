@@ -6,7 +6,7 @@ use super::{axis, base, line, linear_range, log_axis, log_range, narrow_base};
 use crate::{
     Plot, PlotAxes, PlotMark, PlotSeries,
     axis::Step,
-    chart::quantised::quantised,
+    chart::quantised::{quantised, rate},
     compare,
     measure::{Quantity, Spread},
     style,
@@ -336,19 +336,14 @@ impl<'a> CurveLines<'_, 'a> {
     fn point(&self, mark: Option<&Mark>, color: &str) -> Value {
         let Some(mark) = mark else { return Value::Null };
         let written = |value| quantised(self.in_unit(value));
-        let ops = mark.ops.middle.round();
+        let ops = rate(mark.ops.middle);
         let x = match self.along {
-            Along::Rate => json!(ops),
+            Along::Rate => ops.clone(),
             Along::Threads => json!(mark.step.label()),
             Along::Offered => json!(mark.step.rate),
         };
         let measured = mark.value;
-        let mut value = vec![
-            x,
-            written(measured.middle),
-            mark.step.threads.into(),
-            json!(ops),
-        ];
+        let mut value = vec![x, written(measured.middle), mark.step.threads.into(), ops];
         if mark.ops.repeats > 1 {
             value.extend([mark.ops.low, mark.ops.high].map(quantised));
             value.extend([measured.low, measured.high].map(written));

@@ -4,7 +4,7 @@ pub mod bars;
 pub mod curve;
 pub mod heat;
 pub mod percentiles;
-mod quantised;
+pub mod quantised;
 pub mod runs;
 pub mod timeline;
 pub mod trials;

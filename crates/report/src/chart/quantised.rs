@@ -23,6 +23,15 @@ pub fn quantised(value: f64) -> serde_json::Value {
     }
 }
 
+/// A rate: a whole number from 1,000 on, four digits below.
+pub fn rate(value: f64) -> serde_json::Value {
+    if value < 999.5 {
+        quantised(value)
+    } else {
+        value.round().trunc_to_integer()
+    }
+}
+
 /// Writes `5` where serde would write `5.0`.
 trait ToInteger {
     fn trunc_to_integer(self) -> serde_json::Value;
@@ -54,5 +63,8 @@ mod tests {
             assert_eq!(quantised(value).to_string(), text);
         }
         assert!(quantised(f64::NAN).is_null());
+        for (value, text) in [(13.49, "13.49"), (0.5, "0.5"), (96_855.4, "96855")] {
+            assert_eq!(rate(value).to_string(), text);
+        }
     }
 }

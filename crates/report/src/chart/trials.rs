@@ -2,7 +2,7 @@
 
 use super::{axis, log_axis};
 use crate::{
-    chart::quantised::quantised,
+    chart::quantised::{quantised, rate},
     style::{self, SystemStyle},
 };
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ fn mark(trial: &Trial, limit: Limit, color: &str) -> Option<(f64, Value)> {
         trial.rate(),
         quantised(us),
         trial.key.threads,
-        trial.ops_per_sec.round()
+        rate(trial.ops_per_sec)
     ]);
     // Of a trial that held and is no answer, that.
     let verdict = match trial.verdict {

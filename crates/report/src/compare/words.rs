@@ -154,6 +154,23 @@ pub fn within(comparisons: &Comparisons) -> String {
     format!("within {percent} %")
 }
 
+/// What several metrics are called together: `p99 read latency`, of several kinds of requests `p99
+/// latency`, and otherwise `latency`.
+#[must_use]
+pub fn common_noun(metrics: &[Metric]) -> String {
+    let one = |value: &dyn Fn(Metric) -> Option<&'static str>| {
+        let mut all = metrics.iter().map(|metric| value(*metric));
+        let first = all.next().flatten()?;
+        all.all(|other| other == Some(first)).then_some(first)
+    };
+    let statistic = |metric: Metric| metric.latency().map(|(_, statistic)| statistic.name);
+    match (one(&|metric| Some(metric.noun())), one(&statistic)) {
+        (Some(noun), _) => noun.to_owned(),
+        (None, Some(statistic)) => format!("{statistic} latency"),
+        (None, None) => "latency".to_owned(),
+    }
+}
+
 /// The better of two values of a metric.
 #[must_use]
 pub fn better(metric: Metric) -> &'static str {
@@ -221,5 +238,16 @@ mod tests {
         assert_eq!(places(&[step(None, 1)]), "1 thread");
         let rates = [step(Some(1e4), 8), step(Some(2e4), 8)];
         assert_eq!(places(&rates), "10,000 and 20,000 ops/s");
+    }
+
+    #[test]
+    fn metrics_of_several_kinds_of_requests_keep_their_quantile() {
+        let noun = |names: &[&str]| {
+            let metrics = names.iter().filter_map(|name| Metric::from_name(name));
+            common_noun(&metrics.collect::<Vec<_>>())
+        };
+        assert_eq!(noun(&["p99 read", "p99 read"]), "p99 read latency");
+        assert_eq!(noun(&["p99 update", "p99 scan"]), "p99 latency");
+        assert_eq!(noun(&["p99 update", "p99.9 scan"]), "latency");
     }
 }

@@ -132,7 +132,7 @@ mod tests {
     fn a_column_of_numbers_has_numbers_alone() {
         let rows = [
             Cell::new("≤ 49 us").with_bounded(Bounded::at_most(49.9)),
-            Cell::new("none: above it at every measured load"),
+            Cell::new("none: above it at every thread count"),
             Cell::new("50 us").with_value(50.0),
         ];
         let table = Table {

@@ -3,7 +3,7 @@
 use super::{Entry, Level, systems};
 use crate::{
     Cell, TableRow,
-    chart::{self, bars, line},
+    chart::{self, line, quantised},
     statement, style,
 };
 use serde_json::{Value, json};
@@ -201,7 +201,7 @@ fn series((index, system, values): &(usize, String, Vec<Option<Bounded>>)) -> Va
         let Some(value) = value else {
             return Value::Null;
         };
-        let rounded = bars::rounded(value.value);
+        let rounded = quantised::rate(value.value);
         let sign = Bound::AtLeast.sign().trim_end();
         match changes.iter().find(|(at, _)| *at == i) {
             None if value.bound == Bound::AtLeast => json!({

@@ -29,7 +29,7 @@ fn render(data: &Data) -> Vec<Block> {
     let Some(earlier) = &data.earlier else {
         return Vec::new();
     };
-    let all = of_pairs(earlier);
+    let (all, missing) = of_pairs(earlier);
     let rows: Vec<TableRow> = all.iter().map(|change| change.row.clone()).collect();
     let has_rows = !rows.is_empty();
     let table = Table {
@@ -48,6 +48,13 @@ fn render(data: &Data) -> Vec<Block> {
         ..Table::default()
     };
     let mut blocks = vec![Block::Text(summary(earlier, &all))];
+    if !missing.is_empty() {
+        let missing: Vec<&str> = missing.iter().map(String::as_str).collect();
+        blocks.push(Block::Text(Text::strong("Not compared: ").and(format!(
+            "{}. Points of one of the studies failed, or it has other points.",
+            number::list(&missing)
+        ))));
+    }
     blocks.extend(plans(earlier).map(Block::Text));
     blocks.extend(has_rows.then_some(Block::Table(table)));
     blocks
@@ -59,7 +66,8 @@ struct Of {
     verdict: Verdict,
 }
 
-fn of_pairs(earlier: &Earlier) -> Vec<Of> {
+/// The comparisons, and the systems with the workloads of which there is none.
+fn of_pairs(earlier: &Earlier) -> (Vec<Of>, Vec<String>) {
     let mut sweep = SweepTable::new(&earlier.both);
     sweep.comparisons = &earlier.comparisons;
     let groups = std::mem::take(&mut sweep.groups);
@@ -68,19 +76,21 @@ fn of_pairs(earlier: &Earlier) -> Vec<Of> {
         .chain(std::mem::take(&mut sweep.rate_groups))
         .collect();
     let systems = std::mem::take(&mut sweep.systems);
-    let mut all = Vec::new();
+    let (mut all, mut missing) = (Vec::new(), Vec::new());
     for (now, before) in &earlier.pairs {
         let pair = systems
             .iter()
             .filter(|system| [now, before].contains(&&system.name));
         sweep.systems = pair.copied().collect();
-        all.extend(
-            groups
-                .iter()
-                .flat_map(|group| rows(group, &sweep, (now, before))),
-        );
+        for group in &groups {
+            let own = rows(group, &sweep, (now, before));
+            if own.is_empty() && (group.has(now) || group.has(before)) {
+                missing.push(format!("{now} in {}", group.title_with_conditions()));
+            }
+            all.extend(own);
+        }
     }
-    all
+    (all, missing)
 }
 
 fn rows(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>, pair: (&str, &str)) -> Vec<Of> {
@@ -93,6 +103,13 @@ fn rows(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>, pair: (&str, &str)) ->
                     .with_bounded(peak.bounded())
             })
         };
+        if compare::is_over_common(&comparison) {
+            let [now, before] = comparison.centers.map(|center| {
+                Cell::new(format!("{} ops/s", number::bounded_rate(center))).with_bounded(center)
+            });
+            let what = format!("peak {}", compare::OVER_COMMON);
+            return row(group, &what, [before, now], &comparison, sweep);
+        }
         row(
             group,
             "peak",

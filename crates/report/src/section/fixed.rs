@@ -2,7 +2,10 @@
 //! measured values if there are any, otherwise read off the curve.
 
 mod lines;
+mod topics;
 mod value;
+
+pub use topics::{FixedTopic, topics};
 
 use super::Section;
 use crate::{
@@ -17,7 +20,9 @@ use tailmark_stats::{
     Comparison,
     slo::{Answer, Status},
 };
-use value::{ClosedLoop, Reading, at_rate, is_above, measured, peak_within, rate_within, ratio};
+use value::{
+    ClosedLoop, Reading, WithinAt, at_rate, is_above, measured, peak_within, rate_within, ratio,
+};
 
 pub const SECTION: Section = Section {
     name: "fixed",
@@ -264,7 +269,7 @@ impl Fixed {
                 (Some(low), None) => number::bounded_rate(Bounded::at_least(low)),
                 (None, _) => answer.rates(),
             },
-            (_, _, None) => "none: above it at every measured load".to_owned(),
+            (_, _, None) => "none: above it at every thread count".to_owned(),
             (Self::Rate(_), _, Some(bounded)) => number::bounded_latency(bounded),
             (Self::Latency(_), _, Some(bounded)) => number::bounded_rate(bounded),
         }
@@ -410,19 +415,22 @@ impl Fixed {
             Self::Latency(limit) => {
                 let ns = limit.as_nanos() as f64;
                 let crossed = curve.ops_at(ns).map(Reading::Interpolated);
-                let within = || curve.ops_within(ns).map(Reading::Within);
+                let in_loop = |ops| Reading::Within(ops, WithinAt::ClosedLoop);
+                let within = || curve.ops_within(ns).map(in_loop);
                 let exceeds = || is_above(group, system, latency, ns).then_some(Reading::Exceeds);
                 // What rates and searches for stricter limits have shown to be within.
                 let at_rate = rate_within(sweep, group, system, latency, ns);
                 let searched = self.within_stricter(searches, group, system, metric);
-                let shown = at_rate.into_iter().chain(searched).reduce(f64::max);
+                let at_rate = at_rate.map(|ops| (ops, WithinAt::Rate)).into_iter();
+                let both = at_rate.chain(searched.map(|ops| (ops, WithinAt::Search)));
+                let shown = both.max_by(|(a, _), (b, _)| a.total_cmp(b));
                 let shown = shown.filter(|_| group.has_peaks());
-                let shown = || shown.map(Reading::Within);
+                let shown = || shown.map(|(ops, at)| Reading::Within(ops, at));
                 let read = crossed.or_else(within).or_else(shown).or_else(exceeds);
                 // A peak that was published without its thread count is on no curve.
                 let peak = peak_within(group, system, latency, ns);
                 let more = peak.filter(|ops| read.as_ref().is_none_or(|read| read.value() < *ops));
-                return more.map(Reading::Within).or(read);
+                return more.map(in_loop).or(read);
             }
         };
         let measured = measured(sweep, group, system, latency, (rate, arrivals));
@@ -451,49 +459,6 @@ type ReadingPair<'r, 'g, 'a> = (
 
 /// Two systems, and how the first compares with the second.
 pub type ComparedPair<'a> = (&'a str, &'a str, Option<Comparison>);
-
-/// A topic of the headline at one fixed rate or latency.
-pub struct FixedTopic<'g, 'a> {
-    /// The name of the compared metric: `p99.99 read latency`, `ops/s`.
-    pub name: &'static str,
-    /// Where: `at 40,000 ops/s`, `at 15.0 ms of p99.99 read latency`.
-    pub place: String,
-    /// The compared metric.
-    pub metric: Metric,
-    /// The workloads whose readings all make ratios.
-    pub workloads: Vec<(&'g WorkloadGrid<'a>, Vec<ComparedPair<'a>>)>,
-}
-
-/// The topics of the report at each fixed rate and latency.
-pub fn topics<'g, 'a>(data: &Data, sweep: &'g SweepTable<'a>) -> Vec<FixedTopic<'g, 'a>> {
-    let all = fixed(sweep).into_iter();
-    let topic = |fixed: Fixed| {
-        let mut workloads = Vec::new();
-        let mut latencies = Vec::new();
-        for (group, metric, readings) in fixed.readings(sweep, &data.searches) {
-            if let Some(pairs) = fixed.comparisons(sweep, metric, &readings) {
-                workloads.push((group, pairs));
-                latencies.push(metric);
-            }
-        }
-        let metric = *latencies.first()?;
-        let is_one = latencies.iter().all(|other| *other == metric);
-        let noun = if is_one { metric.noun() } else { "latency" };
-        Some(FixedTopic {
-            name: match fixed {
-                Fixed::Rate(_) => noun,
-                Fixed::Latency(_) => Metric::OPS_PER_SEC.noun(),
-            },
-            place: match fixed {
-                Fixed::Rate(_) => format!("at {}", fixed.place()),
-                Fixed::Latency(_) => format!("at {} of {noun}", fixed.place()),
-            },
-            metric: fixed.compared(metric),
-            workloads,
-        })
-    };
-    all.filter_map(topic).collect()
-}
 
 /// The rates and latencies that the report names.
 fn fixed(sweep: &SweepTable<'_>) -> Vec<Fixed> {

@@ -83,7 +83,14 @@ fn who(
     let (first, others) = ranked.split_first().filter(|(_, rest)| !rest.is_empty())?;
     let leads = leads(sweep, ranked, &at);
     Some(match Lead::over_all(&leads) {
-        Lead::Better => (*first).to_owned(),
+        Lead::Better => {
+            let mut compared = others.iter().filter_map(|other| at((first, other)));
+            if compared.any(|known| compare::is_over_common(&known)) {
+                format!("{first}, {}", compare::OVER_COMMON)
+            } else {
+                (*first).to_owned()
+            }
+        }
         Lead::Equivalent => format!("equivalent ({})", compare::within(sweep.comparisons)),
         Lead::Unlike => "not comparable".to_owned(),
         Lead::Untested => "too few runs".to_owned(),

@@ -157,6 +157,11 @@ fn row<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> TableRow {
     // The highest is in bold where it leads, as in the headline.
     let leads = improvements::leads(sweep, &ranked, at_peak);
     let stands_out = leads.is_empty() || Lead::over_all(&leads) == Lead::Better;
+    // Over the thread counts in common another peak may be the higher one.
+    let is_over_common = ranked.iter().skip(1).any(|other| {
+        at_peak((ranked[0], other)).is_some_and(|known| compare::is_over_common(&known))
+    });
+    let stands_out = stands_out && !is_over_common;
     let several = sweep.systems.len() > 1;
     let mut cells = vec![Cell::new(group.title_with_conditions())];
     for system in &sweep.systems {
@@ -173,7 +178,7 @@ fn row<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> TableRow {
 fn peak_cells<'a>(group: &WorkloadGrid<'a>, system: &'a System, strong: bool) -> [Cell; 2] {
     match group.peak(&system.name) {
         None if group.has(&system.name) => {
-            let none = Cell::none().with_detail("no valid point");
+            let none = Cell::none().with_detail("no point without a failed run");
             [none, Cell::none()]
         }
         None => [Cell::none(), Cell::none()],

@@ -167,7 +167,8 @@ fn few_samples(sweep: &SweepTable<'_>, index: &Index<'_>) -> Option<Text> {
         format!("{whose} in {}", compare::titles(&titles))
     });
     let text = Text::plain(format!(
-        "Fewer than 100 requests of a run are beyond the {} of {}, so chance has a part in it.",
+        "Fewer than 100 requests of a run, or an unknown number, are beyond the {} of {}, so chance has \
+         a part in it.",
         metric?.noun(),
         clauses.collect::<Vec<_>>().join(", and of "),
     ));

@@ -360,7 +360,7 @@ fn basis(data: &Data, sweep: &SweepTable<'_>, index: &Index<'_>) -> Text {
     let measured = match invalid.count() {
         0 => measured,
         n => format!(
-            "{measured}{} not valid and excluded from peaks and comparisons. ",
+            "{measured}{} not valid. Their points are excluded from peaks and comparisons. ",
             match n {
                 1 => "One run is".to_owned(),
                 n => format!("{} are", number::plural(n as u64, "run")),

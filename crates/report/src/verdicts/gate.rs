@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use tailmark_model::{Metric, PointName, number};
 use tailmark_stats::{
     Comparison,
-    comparison::{DISTURBANCES, Place, Verdict},
+    comparison::{DISTURBANCES, Place, QUICKENING, Verdict},
     statistics::{RUNS_MIN, SIGNIFICANCE, noise, smallest_difference, smallest_ruled_out},
 };
 
@@ -47,7 +47,8 @@ pub enum Reason {
     Disturbed,
     /// The runs leave no room for it.
     RuledOut,
-    /// The same, but more runs of the side whose slowness would hide it have such findings.
+    /// The same, but such findings may hide it: more runs have them of the side that would have to be
+    /// slowed or, if a finding may also mean faster, of either side.
     Hidden,
     /// The noise is large enough to hide it, or the value is close to the condition.
     Noise,
@@ -157,7 +158,8 @@ impl Judged {
         let hides = |found: &Disturbance| {
             let of_a = found.runs_a * comparison.runs_b;
             let of_b = found.runs_b * comparison.runs_a;
-            by_a && of_a > of_b || by_b && of_b > of_a
+            let is_quickening = QUICKENING.iter().any(|code| code.name == found.code);
+            (by_a || is_quickening) && of_a > of_b || (by_b || is_quickening) && of_b > of_a
         };
         self.reason = match self.reason {
             Reason::Met if !self.disturbances.is_empty() => Reason::Disturbed,
@@ -218,7 +220,11 @@ fn at_points(condition: &Condition, pair: &Pair, verdicts: &Verdicts) -> Vec<Jud
                 .iter()
                 .any(|runs| !runs.values(metric).is_empty()),
         };
-        if are_valid && !is_asked_for {
+        // A point that failed has no metric that its workload never has.
+        let is_impossible = metric
+            .latency()
+            .is_some_and(|(kind, _)| points.lack(&name.workload, kind));
+        if is_impossible || (are_valid && !is_asked_for) {
             continue;
         }
         let is_here = |c: &&Comparison| {

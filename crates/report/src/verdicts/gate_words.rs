@@ -5,7 +5,10 @@ use super::{
     gate::{Disturbance, Gate, GateOutcome, Judged, Reason},
     ratio::{form, improvement, interval_text},
 };
-use crate::section::probability;
+use crate::{
+    compare::{OVER_COMMON, is_over_common},
+    section::probability,
+};
 use tailmark_model::{Bounded, number};
 use tailmark_stats::{Comparison, statistics::RUNS_MIN};
 
@@ -59,7 +62,7 @@ pub(super) fn head(gate: &Gate) -> String {
     let of_all = number::plural(all as u64, what);
     let head = format!("{}: {}", gate.outcome.name(), gate.condition);
     match gate.outcome {
-        _ if all == 0 => format!("{head} (no {what} was measured for both)"),
+        _ if all == 0 => format!("{head} (no {what} of both has {})", gate.condition.metric),
         GateOutcome::Pass => format!("{head} (ruled out at {of_all})"),
         _ => format!("{head} (at {} of {of_all})", decisive(gate).count()),
     }
@@ -76,7 +79,15 @@ pub(super) fn lines(all: &Verdicts, gate: &Gate) -> Vec<String> {
 fn reasoned(all: &Verdicts, gate: &Gate, judged: &Judged) -> String {
     let place = match &judged.point {
         Some(point) => point.to_string(),
-        None => format!("{} {}, peaks", judged.workload, judged.distribution),
+        None => {
+            let is_over_common = judged.comparison.as_ref().is_some_and(is_over_common);
+            let common = if is_over_common {
+                format!(" {OVER_COMMON}")
+            } else {
+                String::new()
+            };
+            format!("{} {}, peaks{common}", judged.workload, judged.distribution)
+        }
     };
     format!("{}: {}", all.name(&judged.pair, &place), why(gate, judged))
 }

@@ -45,6 +45,11 @@ impl PointRuns {
         self.0.iter().all(|run| run.is_rate_met)
     }
 
+    fn have_latencies(&self) -> bool {
+        let mut metrics = self.0.iter().flat_map(|run| run.values.keys());
+        metrics.any(|metric| metric.latency().is_some())
+    }
+
     /// Whether requests of a kind were asked for.
     pub fn have(&self, kind: Kind) -> bool {
         let is_of = |metric: &Metric| metric.latency().is_some_and(|(own, _)| own == kind);
@@ -77,6 +82,16 @@ impl Points {
     pub fn names(&self, system: &str) -> BTreeSet<&PointName> {
         let of_system = self.0.get(system);
         of_system.into_iter().flat_map(BTreeMap::keys).collect()
+    }
+
+    /// Whether runs of a workload had requests, but none of this kind.
+    pub fn lack(&self, workload: &str, kind: Kind) -> bool {
+        let all = self.0.values().flatten();
+        let own = all.filter(|(name, _)| name.workload == workload);
+        let mut own = own
+            .map(|(_, runs)| runs)
+            .filter(|runs| runs.have_latencies());
+        own.next().is_some_and(|first| !first.have(kind)) && own.all(|runs| !runs.have(kind))
     }
 
     /// The runs of both sides in a comparison.

@@ -173,8 +173,8 @@ fn a_curve_below_the_limit_is_a_bound_and_one_above_it_is_said_to_exceed_it() {
     );
     let data = within_10_ms(&[below, above]);
     let bound = "YCSB A, ops/s at 10.0 ms of p99 read latency: below delivers at least 44,600 ops/s \
-                 within 10.0 ms; above exceeds 10.0 ms at every measured load (≥ 44,600 against \
-                 none: above it at every measured load; measured in a closed loop).";
+                 within 10.0 ms; above exceeds 10.0 ms at every thread count (≥ 44,600 against \
+                 none: above it at every thread count; measured in a closed loop).";
     assert_eq!(lines("fixed", &data), [bound]);
     // A value off the curve is no bound: latencies have three digits, so 10 ms is reached a little before.
     let across = Curve(
@@ -187,8 +187,8 @@ fn a_curve_below_the_limit_is_a_bound_and_one_above_it_is_said_to_exceed_it() {
         ],
     );
     let expected = "YCSB A, ops/s at 10.0 ms of p99 read latency: across delivers 39,996 ops/s within \
-                    10.0 ms; above exceeds 10.0 ms at every measured load (39,996, \
-                    interpolated, against none: above it at every measured load, measured in a closed loop).";
+                    10.0 ms; above exceeds 10.0 ms at every thread count (39,996, \
+                    interpolated, against none: above it at every thread count, measured in a closed loop).";
     assert_eq!(lines("fixed", &within_10_ms(&[across, above])), [expected]);
     // Two bounds have no ratio.
     let other = Curve("other", below.1.map(|(ops, ms)| (ops / 2.0, ms)));
@@ -302,11 +302,11 @@ fn a_curve_whose_lowest_load_is_not_known_is_not_said_to_be_above_at_every_load(
             .map(|table| table.rows[0].cells[3].text.clone())
     };
     let mut data = within_10_ms(&[above, A]);
-    assert_eq!(at(&data).unwrap(), "none: above it at every measured load");
+    assert_eq!(at(&data).unwrap(), "none: above it at every thread count");
     let read = data.points[0].phase.kinds.get_mut(&Kind::Read).unwrap();
     read.service.reset();
     read.response = None;
-    assert_ne!(at(&data).unwrap(), "none: above it at every measured load");
+    assert_ne!(at(&data).unwrap(), "none: above it at every thread count");
 }
 
 #[test]
@@ -490,7 +490,7 @@ fn a_latency_that_held_at_a_rate_is_not_above_at_every_measured_load() {
     );
     let mut data = within_10_ms(&[above, A]);
     let at = |given: &Data| tables("fixed", given)[0].rows[0].cells[3].text.clone();
-    assert_eq!(at(&data), "none: above it at every measured load");
+    assert_eq!(at(&data), "none: above it at every thread count");
     let paced = |rate: f64, ms: f64| {
         let mut point = point("above", "ycsb-a", 64, (rate, ms));
         point.key.target_rate = Some(rate);
@@ -498,9 +498,11 @@ fn a_latency_that_held_at_a_rate_is_not_above_at_every_measured_load() {
         point
     };
     data.points.push(paced(4_000.0, 11.0));
-    assert_eq!(at(&data), "none: above it at every measured load");
+    assert_eq!(at(&data), "none: above it at every thread count");
     data.points.push(paced(2_000.0, 4.0));
     assert_eq!(at(&data), "≥ 2,000");
+    let source = &tables("fixed", &data)[0].rows[0].cells[4].text;
+    assert_eq!(source, "measured at that rate");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Gates on runs that something disturbed, and names that no study has.
 
 use super::{studies::stored, *};
-use tailmark_model::{FindingCode, finding};
+use tailmark_model::{FindingCode, Kind, finding};
 use tailmark_report::{Condition, GateOutcome, Screen};
 
 /// The gate `ops worse by 5%` on SLOW against FAST, of which the first runs have this finding.
@@ -109,24 +109,56 @@ fn what_disturbed_runs_rule_out_is_ruled_out() {
 #[test]
 fn a_baseline_that_something_slowed_hides_what_a_gate_looks_for() {
     let dir = tempfile::tempdir().unwrap();
-    for (disturbed, outcome) in [("fast", GateOutcome::Unsure), ("slow", GateOutcome::Pass)] {
+    for (disturbed, code, hides) in [
+        ("fast", finding::MACHINE_BUSY, true),
+        ("slow", finding::MACHINE_BUSY, false),
+        // Other settings may as well make the new one faster.
+        ("slow", finding::SETTINGS_LEFT, true),
+    ] {
         let mut data = study(&[FAST, SLOW]);
         for point in &mut data.points {
             if point.key.system == disturbed {
-                let busy = finding::MACHINE_BUSY.finding("Seen.");
-                point.phase.findings.push(busy);
+                point.phase.findings.push(code.finding("Seen."));
             }
         }
-        let path = dir.path().join(disturbed);
+        let path = dir.path().join(format!("{disturbed} {}", code.name));
         std::fs::create_dir(&path).unwrap();
         let verdicts = verdicts(&stored(&data, &path), "ops worse by 40%").unwrap();
+        let outcome = if hides {
+            GateOutcome::Unsure
+        } else {
+            GateOutcome::Pass
+        };
         assert_eq!(verdicts.outcome(), Some(outcome), "{disturbed}");
         let said = line(&verdicts);
-        let hidden = "; but machine-busy in 5 of 5 runs of B may hide more";
-        assert_eq!(said.ends_with(hidden), disturbed == "fast", "{said}");
+        let side = if disturbed == "fast" { "B" } else { "A" };
+        let hidden = format!("; but {} in 5 of 5 runs of {side} may hide more", code.name);
+        assert_eq!(said.ends_with(&hidden), hides, "{said}");
         let point = &verdicts.document()["gates"][0]["points"][0];
         assert_eq!(point["disturbances"].as_array().unwrap().len(), 1);
     }
+}
+
+#[test]
+fn a_point_that_failed_decides_no_gate_on_requests_that_its_workload_never_has() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut data = study(&[FAST, SLOW]);
+    let mut other = study(&[FAST, SLOW]).points;
+    for point in &mut other {
+        point.key.workload = "ycsb-other".into();
+        let read = point.phase.kinds.remove(&Kind::Read).unwrap();
+        point.phase.kinds.insert(Kind::Update, read);
+    }
+    // Of the workload that only reads, a run failed.
+    data.points[0].phase.failed = data.points[0].phase.operations;
+    data.points.append(&mut other);
+    let judged = verdicts(&stored(&data, dir.path()), "p99 update worse by 1000%").unwrap();
+    assert_eq!(
+        judged.outcome(),
+        Some(GateOutcome::Pass),
+        "{}",
+        line(&judged)
+    );
 }
 
 #[test]

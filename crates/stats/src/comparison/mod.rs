@@ -11,7 +11,7 @@ mod run;
 mod turns;
 
 pub use copies::RunsRead;
-pub use run::{BACKGROUND_DONE, BACKGROUND_DUE, DISTURBANCES, Run, background_kept};
+pub use run::{BACKGROUND_DONE, BACKGROUND_DUE, DISTURBANCES, QUICKENING, Run, background_kept};
 
 use crate::statistics::{self, EQUIVALENCE, Estimate, RUNS_MIN, SIGNIFICANCE};
 use family::Families;

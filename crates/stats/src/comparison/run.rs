@@ -24,6 +24,9 @@ pub const DISTURBANCES: &[FindingCode] = &[
     WOKEN_LATE,
 ];
 
+/// Those of [`DISTURBANCES`] that may also make a system faster.
+pub const QUICKENING: &[FindingCode] = &[BACKGROUND_RATE_NOT_MET, SERVER_CHANGED, SETTINGS_LEFT];
+
 /// Evidence of `background-rate-not-met`: the requests that background clients did by the end, and
 /// those that were due by then.
 pub const BACKGROUND_DONE: &str = "Requests done";

@@ -38,7 +38,11 @@ impl Fixed {
         };
         let text = Text::plain(begin);
         if let Some(said) = self.without_ratio((a, of_a), (b, of_b)) {
-            return Some(text.and(format!("{said} {figures}.")));
+            let figures = match (of_a, of_b) {
+                (Reading::Exceeds, Reading::Exceeds) => String::new(),
+                _ => format!(" {figures}"),
+            };
+            return Some(text.and(format!("{said}{figures}.")));
         }
         let tested = tested(sweep, compared, (a, of_a), (b, of_b));
         let ratio = match &tested {
@@ -86,7 +90,7 @@ impl Fixed {
             let place = self.place();
             format!(
                 "{within} delivers {most} ops/s within {place}; {other} exceeds {place} at every \
-                 measured load"
+                 thread count"
             )
         };
         let at_least = |most: f64| {
@@ -102,11 +106,11 @@ impl Fixed {
         };
         match (of_a, of_b) {
             (Reading::Exceeds, Reading::Exceeds) => Some(format!(
-                "{a} and {b} exceed {} at every measured load",
+                "{a} and {b} exceed {} at every thread count",
                 self.place()
             )),
-            (Reading::Exceeds, Reading::Within(most)) => Some(one(b, a, &at_least(*most))),
-            (Reading::Within(most), Reading::Exceeds) => Some(one(a, b, &at_least(*most))),
+            (Reading::Exceeds, Reading::Within(most, _)) => Some(one(b, a, &at_least(*most))),
+            (Reading::Within(most, _), Reading::Exceeds) => Some(one(a, b, &at_least(*most))),
             (Reading::Exceeds, Reading::Interpolated(most)) => Some(one(b, a, &rate(*most))),
             (Reading::Interpolated(most), Reading::Exceeds) => Some(one(a, b, &rate(*most))),
             (Reading::Searched { answer: of_a, .. }, Reading::Searched { answer: of_b, .. }) => {

@@ -24,17 +24,36 @@ pub enum Reading<'g, 'a> {
     Searched { answer: Answer, is_quick: bool },
     /// Read off the curve of a closed loop; a bound if the clients were the limit of a point.
     Interpolated(Bounded),
-    /// Of a latency that no point of the curve gets to: the most ops/s within it.
-    Within(f64),
+    /// Of a latency that no point of the curve gets to: the most ops/s within it, and where they were
+    /// measured.
+    Within(f64, WithinAt),
     /// Of a latency that every point of the curve is above.
     Exceeds,
+}
+
+/// Where the most ops/s within a latency were measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WithinAt {
+    ClosedLoop,
+    Rate,
+    Search,
+}
+
+impl WithinAt {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::ClosedLoop => "measured in a closed loop",
+            Self::Rate => "measured at that rate",
+            Self::Search => "measured by a search",
+        }
+    }
 }
 
 impl Reading<'_, '_> {
     pub const fn value(&self) -> f64 {
         match self {
             Self::Measured { value, .. } | Self::Interpolated(value) => value.value,
-            Self::Within(value) => *value,
+            Self::Within(value, _) => *value,
             Self::Searched { answer, .. } => match answer.low {
                 Some(low) => low,
                 None => 0.0,
@@ -51,7 +70,7 @@ impl Reading<'_, '_> {
                 (low, None) => Bounded::at_least(low),
                 (low, Some(_)) => Bounded::exact(low),
             },
-            Self::Within(value) => Bounded::at_least(*value),
+            Self::Within(value, _) => Bounded::at_least(*value),
             Self::Exceeds => return None,
         })
     }
@@ -59,7 +78,7 @@ impl Reading<'_, '_> {
     const fn is_of_curve(&self) -> bool {
         matches!(
             self,
-            Self::Interpolated(_) | Self::Within(_) | Self::Exceeds
+            Self::Interpolated(_) | Self::Within(..) | Self::Exceeds
         )
     }
 
@@ -91,7 +110,8 @@ impl Reading<'_, '_> {
             Self::Searched { is_quick: true, .. } => "measured by a quick search".to_owned(),
             Self::Searched { .. } => "measured by a search".to_owned(),
             Self::Interpolated(_) => "interpolated".to_owned(),
-            Self::Within(_) | Self::Exceeds => "measured in a closed loop".to_owned(),
+            Self::Within(_, at) => at.text().to_owned(),
+            Self::Exceeds => WithinAt::ClosedLoop.text().to_owned(),
         }
     }
 }
