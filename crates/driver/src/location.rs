@@ -118,7 +118,7 @@ impl fmt::Display for Location {
 /// Whether a user is this one, root, or the one who called `sudo`.
 fn is_own(user: u32) -> bool {
     let sudo = std::env::var("SUDO_UID").ok();
-    let sudo = sudo.and_then(|user| user.parse().ok());
+    let sudo = sudo.and_then(|number| number.parse().ok());
     [Some(0), Some(rustix::process::geteuid().as_raw()), sudo].contains(&Some(user))
 }
 

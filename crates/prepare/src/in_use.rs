@@ -10,7 +10,12 @@ use super::{
 /// Users of a device with our stamp: another program may since have put something on a part of it.
 /// The content of the device itself is ours, so no program is asked for signatures.
 pub(super) fn of_ours(target: &Target, consent: &Consent) -> Vec<Objection> {
-    uses(target, consent, &["mounted", "swap", "held", "stacked"])
+    // A stamp at the beginning of what is made of several devices says nothing of the others.
+    uses(
+        target,
+        consent,
+        &["kind", "mounted", "swap", "held", "stacked"],
+    )
 }
 
 /// Refuses to mount a device that others use, whoever created its file system: two uncoordinated

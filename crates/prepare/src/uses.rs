@@ -360,10 +360,17 @@ pub(super) fn swaps(text: &str) -> Vec<(String, Number)> {
 
 /// Devices that `/etc/fstab` and the command line of the kernel name.
 pub(super) fn named_at_start(table: &str, line: &str) -> Vec<(String, Number)> {
-    let of_table = table.lines().filter_map(|row| {
-        let source = row.split_whitespace().next()?;
-        (!source.starts_with('#')).then_some(("/etc/fstab", source))
+    let rows = table.lines().map(str::trim_start);
+    let rows = rows.filter(|row| !row.starts_with('#'));
+    let of_table = rows.flat_map(|row| {
+        let columns: Vec<&str> = row.split_whitespace().collect();
+        let options = columns.get(3).map_or("", |options| options).split(',');
+        // Other devices of the same file system: `device=`, `logdev=`, `journal_path=`.
+        let others = options.filter_map(|option| Some(option.split_once('=')?.1));
+        let others: Vec<&str> = others.filter(|value| value.starts_with("/dev/")).collect();
+        columns.first().copied().into_iter().chain(others)
     });
+    let of_table = of_table.map(|source| ("/etc/fstab", source));
     let of_line = line.split_whitespace().filter_map(|word| {
         let source = ["root=", "resume="]
             .iter()

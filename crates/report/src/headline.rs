@@ -163,7 +163,7 @@ impl<'s, 'a> Topic<'s, 'a> {
         let figure = figures.find(|metric| metric.latency().is_none());
         all.retain(|(_, metric, _)| figure.is_none_or(|figure| *metric == figure));
         let (_, metric, first_spot) = *all.first()?;
-        let metrics: Vec<Metric> = all.iter().map(|(_, metric, _)| *metric).collect();
+        let metrics: Vec<Metric> = all.iter().map(|(_, own, _)| *own).collect();
         let name = compare::common_noun(&metrics);
         let steps = all.iter().map(|(group, _, spot)| match spot {
             ComparedAt::Step(step) => Some((*step, group.steps.last() == Some(step))),

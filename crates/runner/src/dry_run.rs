@@ -219,17 +219,7 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> DryRun {
     let order = facts.order(plan);
     let work = Work::new(plan, facts, order);
     let up_to = work.up_to();
-    let is_over = work.systems.iter().all(SystemWork::is_over);
-    let prepared = if is_over {
-        PrepareLines::default()
-    } else {
-        crate::prepare::dry_run(plan, None, out)
-    };
-    let mut lines = if is_over {
-        Vec::new()
-    } else {
-        crate::prepare::overwrites(plan, None, out)
-    };
+    let (mut lines, prepared) = preparation(plan, &work, out);
     let (totals, has_room) = totals(plan, &work);
     lines.extend(totals);
     lines.extend([
@@ -254,18 +244,7 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> DryRun {
     lines.extend(facts.notices.iter().map(|notice| format!("  {notice}")));
     lines.extend(ladder::lines(plan, &work.ladders));
     lines.extend(turns::lines(plan, facts, &work));
-    if let Some(limit) = plan.machine.memory_limit {
-        lines.push(format!(
-            "  limit the memory of the run to {} of {} (a memory cgroup; needs root)",
-            ByteSize(limit),
-            ByteSize(facts.memory)
-        ));
-        if limit > facts.memory {
-            lines.push(
-                "  the machine has less memory than that, so the limit has no effect".to_owned(),
-            );
-        }
-    }
+    lines.extend(memory_limit(plan, facts));
     if !plan.abort.is_empty() {
         let limits: Vec<_> = plan.abort.iter().map(ToString::to_string).collect();
         lines.push(format!(
@@ -293,6 +272,31 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> DryRun {
             && !prepared.is_refused
             && work.systems.iter().all(|own| own.can_run(plan)),
     }
+}
+
+/// What preparing would overwrite, and its steps; nothing if nothing is left to measure.
+fn preparation(plan: &Plan, work: &Work<'_>, out: &Path) -> (Vec<String>, PrepareLines) {
+    if work.systems.iter().all(SystemWork::is_over) {
+        return Default::default();
+    }
+    let overwrites = crate::prepare::overwrites(plan, None, out);
+    (overwrites, crate::prepare::dry_run(plan, None, out))
+}
+
+fn memory_limit(plan: &Plan, facts: &Facts) -> Vec<String> {
+    let Some(limit) = plan.machine.memory_limit else {
+        return Vec::new();
+    };
+    let mut lines = vec![format!(
+        "  limit the memory of the run to {} of {} (a memory cgroup; needs root)",
+        ByteSize(limit),
+        ByteSize(facts.memory)
+    )];
+    if limit > facts.memory {
+        let vain = "  the machine has less memory than that, so the limit has no effect";
+        lines.push(vain.to_owned());
+    }
+    lines
 }
 
 /// What each workload is measured at: `3 thread counts`, `(3 thread counts + 2 rates)`.

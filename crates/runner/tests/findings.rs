@@ -176,7 +176,7 @@ fn a_point_that_was_ended_early_says_so_of_what_had_no_answer() {
 #[test]
 fn too_few_samples_say_how_many_it_takes_for_what_the_study_is_about() {
     let mut plan = scripted(&[]);
-    let said = |plan: &Plan| text(&point(plan), "too-few-samples").to_owned();
+    let said = |of: &Plan| text(&point(of), "too-few-samples").to_owned();
     let usual = [
         "500 reads are too few to state p99 to p99.99:",
         "100,000 reads",

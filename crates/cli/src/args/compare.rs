@@ -22,7 +22,7 @@ pub struct CompareArgs {
     /// System to judge it against; default: the other one
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
-    /// Metric to show; repeatable; default: ops, mean, p99, p99.9 and the plan's
+    /// Metric to show; repeatable; default: mean to p99.9, the plan's
     #[arg(long = "metric", value_name = "METRIC", value_parser = metric)]
     pub metrics: Vec<Metric>,
     /// Exit with 4 if it is met, 5 if that is unsure; repeatable

@@ -7,8 +7,8 @@ use super::{PROGRAM, bytes_below, run, run_with, succeeded};
 use rust_rocksdb::{DB, IteratorMode, Options};
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
-    os::unix::fs::symlink,
+    fs::{self, File, Permissions},
+    os::unix::fs::{MetadataExt, PermissionsExt, symlink},
     path::{Path, PathBuf},
     process::{Command, Output},
 };
@@ -68,6 +68,41 @@ fn clean_leaves_directories_and_files_that_the_run_did_not_make() {
     let left = bytes_below(dir.path());
     let left: Vec<&Path> = left.keys().map(PathBuf::as_path).collect();
     assert_eq!(left, [place.join("mine.txt"), study.join("notes.txt")]);
+}
+
+#[test]
+fn a_directory_that_was_made_for_the_database_is_never_made_anew() {
+    let dir = TempDir::new().unwrap();
+    let (place, study) = (dir.path().join("place"), dir.path().join("study"));
+    let data = place.join("rocksdb");
+    fs::create_dir_all(&data).unwrap();
+    fs::set_permissions(&data, Permissions::from_mode(0o2700)).unwrap();
+    let known = || {
+        let found = fs::metadata(&data).unwrap();
+        (found.ino(), found.mode())
+    };
+    let before = known();
+    succeeded(&run_with(
+        &place,
+        &study,
+        &["--set", "sweep.reload=repeat", "--repeats", "2"],
+    ));
+    assert_eq!(known(), before, "a load or a reload made it anew");
+    let listed = out(&clean(&study, &[]));
+    assert_says(&listed, &["the database in `", "not the directory"]);
+    let removed = clean(&study, &["--yes"]);
+    assert_eq!(removed.status.code(), Some(0), "{}", err(&removed));
+    assert_eq!(known(), before);
+    assert_eq!(fs::read_dir(&data).unwrap().count(), 0);
+    // db_bench removes what is in its directory, too.
+    let mut bench = Command::new(PROGRAM);
+    bench.args(["db-bench", "--benchmarks=fillseq", "--num=10"]);
+    let bench = bench
+        .arg(format!("--db={}", data.display()))
+        .output()
+        .unwrap();
+    assert!(bench.status.success(), "{}", err(&bench));
+    assert_eq!(known(), before);
 }
 
 #[test]

@@ -98,8 +98,7 @@ impl BenchmarkRun<'_> {
             newest.is_some_and(|newest| newest.is_tailmarks)
                 && found.is_none_or(|found| found.is_confirmed),
             "`{}` holds a database of another program, which this call would remove: name another \
-             --db, or keep the database (--use_existing_db=1). --use_existing_db=0 removes it, as \
-             db_bench does by default",
+             --db, or keep the database (--use_existing_db=1)",
             place.display()
         );
         Ok(())

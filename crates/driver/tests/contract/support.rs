@@ -40,6 +40,14 @@ impl Bench {
         self.params.location.path().unwrap()
     }
 
+    /// Whether nothing is in its directory.
+    pub fn is_empty(&self) -> bool {
+        std::fs::read_dir(self.data_path())
+            .unwrap()
+            .next()
+            .is_none()
+    }
+
     /// A new place on the disk of the build, for 100 records.
     pub fn new(driver: &str) -> Self {
         Self::with(driver, &[])

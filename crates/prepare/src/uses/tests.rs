@@ -151,4 +151,18 @@ fn what_a_start_needs_is_found_under_the_names_that_it_may_have() {
         named_at_start("# /dev/null\nproc /proc proc\n", "quiet"),
         []
     );
+    // Any block device of this machine stands for a member and a log.
+    let devices = fs::read_dir("/sys/class/block").unwrap().flatten();
+    let device = devices.map(|entry| Path::new("/dev").join(entry.file_name()));
+    let device = device.into_iter().find(|device| device.exists());
+    let device = device.expect("a block device");
+    let device = device.display();
+    for options in [
+        format!("device={device}"),
+        format!("noatime,logdev={device}"),
+    ] {
+        let found = named_at_start(&format!("UUID=none /mnt btrfs {options} 0 0\n"), "quiet");
+        assert_eq!(found.len(), 1, "{options}");
+        assert_eq!(found[0].0, format!("{device} in /etc/fstab"));
+    }
 }

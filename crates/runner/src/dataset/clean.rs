@@ -280,7 +280,8 @@ fn lines(
         return vec![format!("the stamp of `{name}`, and so the data set on it")];
     };
     let bytes = ByteSize(super::bytes_below(data));
-    let mut lines = vec![format!("`{}` ({bytes}, {})", data.display(), driver.name)];
+    let data_name = data_in_words(data, is_kept(data, marker));
+    let mut lines = vec![format!("{data_name} ({bytes}, {})", driver.name)];
     if let Some(trial) = trial::left_directory(driver, data, &marker.study) {
         lines.push(format!("`{}`", trial.display()));
     }
@@ -293,6 +294,20 @@ fn lines(
     let made = directories(marker, place);
     lines.extend(made.map(|made| format!("`{}`, if it is empty by then", made.display())));
     lines
+}
+
+/// Whether the data is in a directory that somebody made before tailmark used it.
+fn is_kept(data: &Path, marker: &Marker) -> bool {
+    data.is_dir() && !marker.made.contains(&Made::Directory(data.to_owned()))
+}
+
+fn data_in_words(data: &Path, is_kept: bool) -> String {
+    let name = data.display();
+    if is_kept {
+        format!("the database in `{name}`, not the directory")
+    } else {
+        format!("`{name}`")
+    }
 }
 
 /// The directories around a place that a marker there says were made, the innermost first. One that is
@@ -374,21 +389,32 @@ impl Remains {
         if let Some(trial) = &trial {
             trial.remove(self.driver)?;
         }
+        let is_kept = is_kept(data, &self.marker);
+        if data.is_dir() && !is_kept {
+            remove_empty(data)?;
+        }
         fs::remove_file(path).map_err(failed("remove", path))?;
-        log(&format!("removed `{}`", data.display()));
+        log(&format!("removed {}", data_in_words(data, is_kept)));
         log(&format!("removed `{}`", path.display()));
         for draft in path.parent().map(left_drafts).unwrap_or_default() {
             fs::remove_file(&draft).map_err(failed("remove", &draft))?;
             log(&format!("removed `{}`", draft.display()));
         }
         for made in directories(&self.marker, path.parent().unwrap_or(Path::new(""))) {
-            match fs::remove_dir(made) {
-                Ok(()) => log(&format!("removed `{}`", made.display())),
-                Err(error) if is_left(&error) => {}
-                Err(error) => return Err(failed("remove", made)(error)),
+            if remove_empty(made)? {
+                log(&format!("removed `{}`", made.display()));
             }
         }
         Ok(())
+    }
+}
+
+/// Removes a directory if it is empty, and returns whether it did.
+fn remove_empty(directory: &Path) -> Result<bool, Error> {
+    match fs::remove_dir(directory) {
+        Ok(()) => Ok(true),
+        Err(error) if is_left(&error) => Ok(false),
+        Err(error) => Err(failed("remove", directory)(error)),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Dataset, State, Store, holds_something, identity, marker, marker::failed, wal};
 use crate::{Error, claimed::check_writable};
 use std::path::Path;
-use tailmark_driver::{Access, Database, Driver, Params};
+use tailmark_driver::{Access, Database, Driver, Made, Params};
 
 impl Dataset<'_> {
     /// Opens the database and closes it again, so that problems with its place or settings show
@@ -118,7 +118,11 @@ impl Dataset<'_> {
             },
             ..self.params.clone()
         };
+        let is_missing = matches!(self.store, Store::File(_)) && !self.path().exists();
         let database = (self.system.driver.open)(&params)?;
+        if is_missing && self.path().is_dir() {
+            self.add_made(Made::Directory(self.path().to_owned()));
+        }
         if is_new {
             self.name_database()?;
         }

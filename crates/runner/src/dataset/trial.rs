@@ -153,6 +153,11 @@ impl Trial {
     /// If something cannot be removed.
     pub fn remove(&self, driver: &Driver) -> Result<(), Error> {
         (driver.destroy)(&self.params, &|data| refuse_records(driver, data))?;
+        let data = self.directory.join(DATA);
+        match fs::remove_dir(&data) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            removed => removed.map_err(failed("remove", &data))?,
+        }
         let mark = self.directory.join(MARK);
         match fs::remove_file(&mark) {
             // The run was killed before it wrote one.

@@ -180,7 +180,7 @@ fn times(
         }
     }
     let unknown = unknown.map(|time| {
-        let [rate, twice] = [1.0, 2.0].map(|times| number::ops(times * OPERATIONS_PER_SEC));
+        let [rate, twice] = [1.0, 2.0].map(|factor| number::ops(factor * OPERATIONS_PER_SEC));
         format!("{time} at {rate}, half of that at {twice}")
     });
     times.extend(unknown);

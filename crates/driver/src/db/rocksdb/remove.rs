@@ -28,14 +28,15 @@ const LOST_FOUND: &str = "lost+found";
 
 /// The parts that can be removed.
 pub(super) struct Removable {
-    /// Whether the directory of the database is there.
+    /// Whether the directory of the database is there, with something of it.
     is_there: bool,
     /// The logs in a separate directory, if that belongs to the database.
     logs: Option<BTreeSet<String>>,
 }
 
-/// Removes the database, but only from a directory with nothing else in it. A symbolic link stays,
-/// and its target is emptied. Both directories are held before they are examined.
+/// Removes the database, but only from a directory with nothing else in it. The directory stays:
+/// somebody may have made it, as a subvolume or with an owner and rights of its own. Both
+/// directories are held before they are examined.
 pub(super) fn destroy(params: &Params, confirm: &Confirm<'_>) -> Result<(), Error> {
     let place = params.path(NAME)?;
     let failed = |source: BoxError| failed(place, source);
@@ -66,11 +67,7 @@ pub(super) fn destroy(params: &Params, confirm: &Confirm<'_>) -> Result<(), Erro
     for note in NOTES {
         left_is_fine(fs::remove_file(held.path().join(note))).map_err(|e| failed(e.into()))?;
     }
-    // A symbolic link stays.
-    if place.is_symlink() || !held.is_at(place) {
-        return Ok(());
-    }
-    left_is_fine(fs::remove_dir(place)).map_err(|e| failed(e.into()))
+    Ok(())
 }
 
 /// Removes everything of a database except the note that it is being removed.
@@ -126,6 +123,7 @@ pub(super) fn check(params: &Params) -> Result<Removable, Error> {
     let log = LogDirectory::new(place, &params.settings);
     let logs = log.map_or(Ok(BTreeSet::new()), |log| log.removable());
     let is_there = match foreign(place, Path::new(""), &inside(params, place)) {
+        Ok(None) if drafts(place).next().is_none() && !has_database(place).unwrap_or(true) => false,
         Ok(None) => {
             if !NewestOptions::is_tailmarks_at(place) {
                 let refused = |why| format!("nothing in it is removed: {why}");
