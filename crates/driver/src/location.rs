@@ -116,29 +116,10 @@ impl fmt::Display for Location {
 }
 
 /// Whether a user is this one, root, or the one who called `sudo`.
-fn is_own(user: u32) -> bool {
+pub(crate) fn is_own(user: u32) -> bool {
     let sudo = std::env::var("SUDO_UID").ok();
     let sudo = sudo.and_then(|number| number.parse().ok());
     [Some(0), Some(rustix::process::geteuid().as_raw()), sudo].contains(&Some(user))
-}
-
-/// Why a program file may be another user's: that user can write to it or to its directory.
-#[must_use]
-pub fn writable_by_others(file: &Path) -> Option<String> {
-    file.ancestors().take(2).find_map(|part| {
-        let found = fs::metadata(part).ok()?;
-        let why = if !is_own(found.uid()) {
-            format!("it belongs to user {}", found.uid())
-        } else if found.mode() & 0o002 != 0 {
-            "every user can write to it".to_owned()
-        } else {
-            return None;
-        };
-        Some(format!(
-            "`{}` may be another user's code: {why}",
-            part.display()
-        ))
-    })
 }
 
 /// Why a directory may be another user's trap: that user created it, a directory above it or a link

@@ -1,10 +1,11 @@
 //! Finds a library of RocksDB: at a path, in a jar, or by its version in the user's cache.
 
-use crate::location::writable_by_others;
+use crate::location::is_own;
 use std::{
     env,
     fs::{self, File},
     io::{self, Read},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -119,6 +120,24 @@ fn how_to_fetch(version: &str) -> String {
         "`{version}` means the newest fetched {version}.x; get one by its whole version, as with: \
          tailmark rocksdb fetch 8.1.1 (all versions: {ALL_VERSIONS})"
     )
+}
+
+/// Why a program file may be another user's: that user can write to it or to its directory.
+fn writable_by_others(file: &Path) -> Option<String> {
+    file.ancestors().take(2).find_map(|part| {
+        let found = fs::metadata(part).ok()?;
+        let why = if !is_own(found.uid()) {
+            format!("it belongs to user {}", found.uid())
+        } else if found.mode() & 0o002 != 0 {
+            "every user can write to it".to_owned()
+        } else {
+            return None;
+        };
+        Some(format!(
+            "`{}` may be another user's code: {why}",
+            part.display()
+        ))
+    })
 }
 
 /// Refuses a library in the cache that another user can have put there.
