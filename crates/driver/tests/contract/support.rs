@@ -40,12 +40,12 @@ impl Bench {
         self.params.location.path().unwrap()
     }
 
-    /// Whether nothing is in its directory.
+    /// Whether nothing of its data is there, not even in a directory.
     pub fn is_empty(&self) -> bool {
-        std::fs::read_dir(self.data_path())
-            .unwrap()
-            .next()
-            .is_none()
+        match std::fs::read_dir(self.data_path()) {
+            Ok(mut entries) => entries.next().is_none(),
+            Err(_) => !self.data_path().exists(),
+        }
     }
 
     /// A new place on the disk of the build, for 100 records.
