@@ -165,6 +165,7 @@ fn costs(database: &dyn Database, place: &Path, ticks: u32) {
         places: vec![place.to_owned()],
         hosts: Vec::new(),
         background_threads: "rocksdb:",
+        power_command: None,
     };
     let mut open: Vec<(&str, u64, Box<dyn Probe>)> = Vec::new();
     for row in PROBES.iter().filter(|row| row.is_default) {

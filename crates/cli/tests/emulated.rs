@@ -104,6 +104,35 @@ fn the_rehearsal_finds_the_limits_of_its_volumes_and_ranks_them() {
 }
 
 #[test]
+fn the_cost_example_states_wear_and_money_of_what_was_written() {
+    need_emulation();
+    let bench = Bench::new();
+    bench.done("$tailmark run cost-example -o out --set sweep.repeats=1");
+    let points = TAILMARK.points(&bench.dir());
+    assert_eq!(points.len(), 4);
+    for point in points {
+        let figure = |name: &str| point["derived"][name].as_f64().unwrap();
+        let ops = point["ops_per_sec"].as_f64().unwrap();
+        // Half of the operations write a slot of 4 KiB, each in place.
+        let written = figure("host_write_bytes_per_op");
+        assert!((1_500.0..4_500.0).contains(&written), "{written}");
+        let per_day = written * ops * 86_400.0;
+        let writes = figure("drive_writes_per_day");
+        assert!((writes * 3.84e12 / per_day - 1.0).abs() < 1e-6, "{writes}");
+        let is_a = point["system"] == "drive A";
+        let (rated, watts) = if is_a { (7e15, 14.0) } else { (2.8e15, 18.0) };
+        let life = figure("life_years");
+        assert!(
+            (life * 365.25 * per_day / rated - 1.0).abs() < 1e-6,
+            "{life}"
+        );
+        let energy = figure("device_joules_per_million_ops");
+        assert!((energy * ops / 1e6 / watts - 1.0).abs() < 1e-6, "{energy}");
+        assert!(point["findings"].to_string().contains("life-extrapolated"));
+    }
+}
+
+#[test]
 fn a_file_system_is_made_on_an_emulated_volume_without_a_serial_number() {
     need_emulation();
     let bench = Bench::new();

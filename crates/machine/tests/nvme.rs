@@ -61,6 +61,8 @@ fn a_drive_counts_what_is_written_and_read_in_its_log() {
     let temperature = number("temperature_c");
     assert!((10.0..100.0).contains(&temperature), "{temperature}");
     assert!(said.contains(&"subject = nvme0n1".to_owned()), "{said:#?}");
+    // What QEMU's drive states of its only power state.
+    assert_eq!((number("power_state"), number("power_w_max")), (0.0, 25.0));
     // It is neither one for data centres nor a volume of a cloud.
     let ocp = "nvme-ocp: `nvme0n1` has no log C0h (OCP SMART extended): status 0x";
     assert!(said.iter().any(|line| line.starts_with(ocp)), "{said:#?}");
@@ -116,6 +118,10 @@ fn in_guest() {
             "{name}: {}",
             opened.map_or_else(|e| e, str::to_owned)
         ));
+    }
+    let power = open("nvme-power").unwrap().unwrap().sample().unwrap();
+    for reading in power {
+        guest::say(&format!("{} = {}", reading.name, reading.value));
     }
     for (who, mode) in [("closed", 0o600), ("open", 0o666)] {
         std::fs::set_permissions(DRIVE, Permissions::from_mode(mode)).unwrap();

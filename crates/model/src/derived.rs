@@ -38,10 +38,14 @@ impl Phase {
 
     /// Device bytes per byte requested by these kinds.
     pub(crate) fn per_byte(&self, counter: &str, kinds: &[Kind]) -> Option<f64> {
+        self.per_byte_of(kinds, self.sampled("disk").rate(counter)?)
+    }
+
+    /// Bytes per second as bytes per byte requested by these kinds.
+    pub(crate) fn per_byte_of(&self, kinds: &[Kind], per_s: f64) -> Option<f64> {
         let of_kinds = kinds.iter().filter_map(|kind| self.kinds.get(kind));
         let bytes: u64 = of_kinds.map(KindResult::bytes_in_time).sum();
-        let at_device = self.sampled("disk").rate(counter)? * self.duration_s;
-        (bytes > 0).then(|| at_device / bytes as f64)
+        (bytes > 0).then(|| per_s * self.duration_s / bytes as f64)
     }
 
     /// Counters in seconds as microseconds per operation; requests of background clients count as
@@ -187,10 +191,7 @@ impl Sampled<'_> {
     }
 
     fn mean_of(&self, series: &Series) -> Option<f64> {
-        let samples = series.at_s.iter().zip(&series.values);
-        let inside = samples.filter(|(at, _)| (0.0..=self.phase.duration_s).contains(*at));
-        let (sum, n) = inside.fold((0.0, 0), |(sum, n), (_, value)| (sum + value, n + 1));
-        (n > 0).then(|| sum / f64::from(n))
+        series.mean(self.phase.duration_s)
     }
 
     /// A gauge at the end of the measured part, summed over all subjects.

@@ -4,67 +4,14 @@
 //! look them up by code. So the codes are defined here, below all of them. docs/FINDINGS.md
 //! has the limits beyond which they apply.
 
-use crate::{Observation, Sentence, observation, printable};
-use serde::{Deserialize, Serialize};
+mod code;
 
-/// A remark that qualifies a number and is shown next to it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Finding {
-    /// The name of a row of [`FINDINGS`], or [`UNKNOWN`] for any other code in a study.
-    pub code: String,
-    /// What was seen and the remedy, in one or two sentences. `{name}` is a gap for the values of
-    /// that name.
-    #[serde(rename = "text")]
-    pub wording: String,
-    /// What was seen.
-    pub evidence: Vec<Observation>,
-}
+pub use code::{Finding, FindingCode};
 
-impl Finding {
-    /// What was seen and the remedy, in one or two sentences.
-    pub fn text(&self) -> String {
-        observation::filled(&self.wording, &self.evidence)
-    }
-}
+use crate::printable;
 
 /// Evidence of `background-rate-not-met`: the kinds that too few background clients sent late.
 pub const LATE_KINDS: &str = "Sent late";
-
-/// The type of a finding: a row of [`FINDINGS`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FindingCode {
-    /// The stable name, for example `client-saturated`.
-    pub name: &'static str,
-    /// What it is, in one line.
-    pub about: &'static str,
-    /// What it means for the numbers, and what to do about it; two sentences.
-    pub means: &'static str,
-    /// Whether the finding can change which system leads, because it affects ops/s or the compared
-    /// metric. Other findings qualify single values.
-    pub changes_headline: bool,
-}
-
-impl FindingCode {
-    /// A finding with this code.
-    pub fn finding(&self, sentence: impl Into<Sentence>) -> Finding {
-        let Sentence { wording, evidence } = sentence.into();
-        Finding {
-            code: self.name.to_owned(),
-            wording,
-            evidence,
-        }
-    }
-
-    /// Whether a finding has this code.
-    pub fn is_of(&self, finding: &Finding) -> bool {
-        finding.code == self.name
-    }
-
-    /// Whether one of the findings has this code.
-    pub fn is_among(&self, findings: &[Finding]) -> bool {
-        findings.iter().any(|finding| self.is_of(finding))
-    }
-}
 
 /// The code with a name.
 pub fn find(name: &str) -> Option<&'static FindingCode> {
@@ -183,6 +130,13 @@ findings! {
                 before measuring.",
         changes_headline: false,
     }
+    COARSE_COUNTER {
+        name: "coarse-counter",
+        about: "a drive's counter rose by few of its steps",
+        means: "Values that follow from the counter are known only within bounds, which the \
+                evidence states. Measure longer, or with more writes.",
+        changes_headline: false,
+    }
     DATA_ADOPTED {
         name: "data-adopted",
         about: "another program loaded the data set",
@@ -246,6 +200,14 @@ findings! {
         about: "the imported results do not state how long they took",
         means: "The rate is as published, but it is unknown how long it held. Import results with \
                 a duration if they exist.",
+        changes_headline: false,
+    }
+    LIFE_EXTRAPOLATED {
+        name: "life-extrapolated",
+        about: "the life of a drive follows from writes of less than its capacity",
+        means: "A drive that was not written over once collects little garbage, and the load may \
+                change, so wear and years of life are rough. Measure until the drive's capacity is \
+                written, or precondition it.",
         changes_headline: false,
     }
     LINK_DEGRADED {
@@ -351,6 +313,13 @@ findings! {
         about: "a peak was imported without its thread count",
         means: "The point is compared only with other peaks. Import the whole curve if it was \
                 published.",
+        changes_headline: false,
+    }
+    POWER_COVERS_OTHERS {
+        name: "power-covers-others",
+        about: "a power sensor covers more or other hardware than the system",
+        means: "Energy per operation includes what others drew, or leaves out the database's \
+                server. Give the system its own machine, or name a sensor of its server.",
         changes_headline: false,
     }
     RANK_UNEVEN {

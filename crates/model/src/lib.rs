@@ -8,6 +8,7 @@ mod bits;
 mod block_qos;
 mod bounded;
 mod contents;
+mod cost;
 mod cpu_shares;
 mod damaged;
 mod derived;
@@ -29,6 +30,7 @@ mod open_loop;
 pub mod packed;
 mod point_key;
 mod point_name;
+mod power;
 pub mod printable;
 mod private;
 pub mod qos;
@@ -53,6 +55,7 @@ pub use contents::{
     ErrorCount, Fact, Interval, IntervalKind, KeptWarmup, KindResult, Load, Phase, Point, RankPart,
     System, Warmup,
 };
+pub use cost::SystemCost;
 pub use cpu_shares::CpuShares;
 pub use damaged::Damaged;
 pub use derived::Sampled;
@@ -73,6 +76,7 @@ pub use open_loop::{Arrivals, Censored, LagCauses, ResolvedRate, StartLag};
 pub use packed::{Packed, new_interval_latencies};
 pub use point_key::PointKey;
 pub use point_name::PointName;
+pub use power::{IDLE_POWER, POWER_COMMAND, POWER_LOG, PowerOf, SERVER_POWER};
 pub use printable::{
     csv_cell, file_name, is_hidden, json_text, printable, printable_lines, script_json, script_name,
 };

@@ -3,7 +3,7 @@
 
 use crate::{
     Better, Bounded, Kind, METRICS, MetricRow, QUANTILES, Quantile, RankedLatencies,
-    metrics::{FIGURES_FROM, Source},
+    metrics::{COSTS_FROM, FIGURES_FROM, Source},
     number::{self, Ratios},
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
@@ -101,6 +101,16 @@ impl Metric {
     /// database did.
     pub fn figures() -> impl Iterator<Item = Self> {
         Self::all().skip(FIGURES_FROM)
+    }
+
+    /// Figures about energy, wear and money.
+    pub fn costs() -> impl Iterator<Item = Self> {
+        Self::all().skip(COSTS_FROM)
+    }
+
+    /// Whether it is one of [`Self::costs`].
+    pub fn is_cost(self) -> bool {
+        usize::from(self.0) >= COSTS_FROM
     }
 
     /// A metric by its name. White space does not count. `None` if there is no such metric.

@@ -3,8 +3,10 @@
 //! A metric is its row. A new row can be shown, compared, gated on (`compare --fail-if`) and put at
 //! the head of a report (`report.metric`).
 
+mod costs;
+
 use crate::{
-    Bounded, Kind, Metric, Phase, STATISTICS, Statistic,
+    Bounded, Kind, Metric, Phase, STATISTICS, Statistic, SystemCost,
     cpu_shares::CPU_S,
     derived::STORED,
     series::{DATABASE, PENDING_COMPACTION},
@@ -35,6 +37,9 @@ pub enum Source {
     Sampled(fn(&Phase, Option<f64>) -> Option<f64>),
     /// The same, but the value is an upper bound.
     AtMost(fn(&Phase, Option<f64>) -> Option<f64>),
+    /// Sampled figures, and what the plan states of the system: prices, rated writes. The value is
+    /// computed when a study is read, because a plan may change its prices.
+    Stated(fn(&Phase, &SystemCost) -> Option<f64>),
 }
 
 /// A metric: a row of [`METRICS`].
@@ -76,8 +81,12 @@ pub static METRICS: LazyLock<Vec<MetricRow>> = LazyLock::new(|| {
     first
         .chain(latencies)
         .chain(FIGURES.iter().copied())
+        .chain(costs::COSTS.iter().copied())
         .collect()
 });
+
+/// Rows before the first metric of [`costs`].
+pub(crate) const COSTS_FROM: usize = FIGURES_FROM + FIGURES.len();
 
 /// Rows before the first figure.
 pub(crate) const FIGURES_FROM: usize = 1 + Kind::ALL.len() * STATISTICS.len();
@@ -104,7 +113,7 @@ impl Metric {
             Source::Latency(kind, statistic) => {
                 statistic.value(phase.kinds.get(&kind)?.ranked_response())
             }
-            Source::Sampled(_) => sampled().map(Bounded::exact),
+            Source::Sampled(_) | Source::Stated(_) => sampled().map(Bounded::exact),
             Source::AtMost(_) => sampled().map(Bounded::at_most),
         }
     }
@@ -117,9 +126,36 @@ impl Phase {
             Source::Sampled(figure) | Source::AtMost(figure) => {
                 Some((metric, figure(self, value_bytes)?))
             }
-            Source::Counted(_) | Source::Latency(..) => None,
+            Source::Counted(_) | Source::Latency(..) | Source::Stated(_) => None,
         };
         Metric::figures().filter_map(value).collect()
+    }
+
+    /// Sets every metric that follows from known figures and from what the plan states of the
+    /// system.
+    pub fn set_stated_figures(&mut self, cost: &SystemCost) {
+        for metric in Metric::costs() {
+            if let Source::Stated(figure) = metric.row().source
+                && let Some(value) = figure(self, cost).filter(|value| value.is_finite())
+            {
+                self.figures.insert(metric, value);
+            }
+        }
+    }
+
+    /// The figures that a study keeps: those that are not computed when it is read.
+    pub fn kept_figures(&self) -> BTreeMap<Metric, f64> {
+        let is_kept = |metric: &Metric| !matches!(metric.row().source, Source::Stated(_));
+        let figures = self.figures.iter();
+        let kept = figures.filter(|(metric, _)| is_kept(metric));
+        kept.map(|(metric, value)| (*metric, *value)).collect()
+    }
+
+    /// A known figure by the name of its metric.
+    pub fn figure(&self, name: &str) -> Option<f64> {
+        let mut figures = self.figures.iter();
+        let figure = figures.find(|(metric, _)| metric.row().name == name)?;
+        Some(*figure.1)
     }
 }
 
@@ -348,5 +384,6 @@ mod tests {
         assert_eq!(names.len(), METRICS.len());
         assert!(METRICS.iter().all(|row| !row.about.contains('\n')));
         assert_eq!(METRICS[FIGURES_FROM].name, FIGURES[0].name);
+        assert_eq!(METRICS[COSTS_FROM].name, costs::COSTS[0].name);
     }
 }

@@ -84,6 +84,14 @@ impl Series {
         (self.kind == SeriesKind::Counter && time > 0.0).then(|| rise.max(0.0) / time)
     }
 
+    /// Mean of the samples from the start of the phase to `end_s`; `None` without one.
+    pub fn mean(&self, end_s: f64) -> Option<f64> {
+        let samples = self.at_s.iter().zip(&self.values);
+        let inside = samples.filter(|(at, _)| (0.0..=end_s).contains(*at));
+        let (sum, n) = inside.fold((0.0, 0), |(sum, n), (_, value)| (sum + value, n + 1));
+        (n > 0).then(|| sum / f64::from(n))
+    }
+
     /// The value from each sample to the next: for a counter its change per second, for a gauge the
     /// earlier sample.
     ///

@@ -1,6 +1,6 @@
 //! Typed settings of a plan for readers of its study. The texts of keys are only for display.
 
-use crate::{ALLOW_ERRORS, Kind, ReportSettings, SloSettings};
+use crate::{ALLOW_ERRORS, Kind, ReportSettings, SloSettings, SystemCost};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,6 +21,9 @@ pub struct StudySettings {
     pub data: Option<DataSize>,
     /// The kinds of request that background clients alone send, by workload.
     pub background: BTreeMap<String, BTreeSet<Kind>>,
+    /// Prices and ratings, by system; without systems of which the plan states none.
+    #[serde(default)]
+    pub costs: BTreeMap<String, SystemCost>,
 }
 
 /// The size of a data set.
@@ -30,6 +33,13 @@ pub struct DataSize {
     pub records: u64,
     /// Bytes of all values, without keys.
     pub value_bytes: f64,
+}
+
+impl StudySettings {
+    /// What the plan states of a system's price and ratings; nothing if it states none.
+    pub fn cost(&self, system: &str) -> SystemCost {
+        self.costs.get(system).cloned().unwrap_or_default()
+    }
 }
 
 impl Default for StudySettings {
@@ -43,6 +53,7 @@ impl Default for StudySettings {
             has_rates: false,
             data: None,
             background: BTreeMap::new(),
+            costs: BTreeMap::new(),
         }
     }
 }

@@ -10,7 +10,7 @@ use std::{
     sync::Arc,
 };
 use tailmark_driver::{INPUT_BYTES_MAX, SettingKind, read_file};
-use tailmark_model::{DataSize, Kind, PlanValue, Role, StudySettings, Subject};
+use tailmark_model::{DataSize, Kind, PlanValue, Role, StudySettings, Subject, SystemCost};
 use tailmark_workload::{
     Distribution, GroupClients, GroupOperations, LengthChoice, Mix, MixedOperations, Workload,
 };
@@ -51,7 +51,13 @@ pub(super) fn settings(plan: &Plan) -> StudySettings {
             value_bytes: data.records as f64 * data.value_bytes() as f64,
         }),
         background: plan.sweep.workloads.iter().filter_map(background).collect(),
+        costs: plan.systems.iter().filter_map(cost).collect(),
     }
+}
+
+/// A system, and what the plan states of its price.
+fn cost(system: &SystemPlan) -> Option<(String, SystemCost)> {
+    Some((system.name.clone(), system.cost.clone()?))
 }
 
 /// A workload, and the kinds of request that only background clients send; empty if there are none.

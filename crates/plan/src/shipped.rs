@@ -14,6 +14,11 @@ pub struct ShippedPlan {
 /// Every shipped plan, sorted by name.
 pub const PLANS: &[ShippedPlan] = &[
     ShippedPlan {
+        name: "cost-example",
+        about: "two emulated drives with stated prices: which is cheapest to keep? (root)",
+        text: include_str!("../plans/cost-example.toml"),
+    },
+    ShippedPlan {
         name: "micron-6500ion-cassandra",
         about: "Micron 6500 ION against Solidigm D5-P5316: Cassandra, YCSB A B C F, 8 to 128 \
             threads (2023)",

@@ -7,7 +7,7 @@ mod searches;
 mod synthetic;
 
 use synthetic::SMALL;
-use tailmark_model::{RankPart, Words};
+use tailmark_model::{RankPart, SystemCost, Words};
 use tailmark_report::{Data, Report, ReportFormat, SECTIONS, Screen};
 
 fn text(data: &Data, screen: Screen) -> String {
@@ -46,6 +46,13 @@ fn every_section_is_there_and_its_charts_are_drawn() {
     data.settings.words = [conclusion].into();
     searches::add_searches(&mut data, false);
     data.points[0].phase.ranks = vec![rank(0, "db1", 9_000), rank(1, "db2", 7_000)];
+    let cost = SystemCost {
+        price: Some(400.0),
+        device_watts: Some(20.0),
+        ..SystemCost::default()
+    };
+    let phases = data.points.iter_mut().map(|point| &mut point.phase);
+    phases.for_each(|phase| phase.set_stated_figures(&cost));
     let text = text(&data, Screen::default());
     assert!(text.contains("rank 1 on db2"), "the slower rank is named");
     // There is no earlier study, and a single run of each point.

@@ -12,7 +12,7 @@ use std::{path::PathBuf, sync::Arc};
 use tailmark_driver::{Database, Driver, Location, Statistic, StatisticKind};
 use tailmark_engine::Sampler;
 use tailmark_machine::probe::{OpenProbe, PROBES, Reading, Target, open_probes};
-use tailmark_model::{Series, SeriesKind, series::DATABASE};
+use tailmark_model::{POWER_COMMAND, PowerOf, Series, SeriesKind, series::DATABASE};
 use tailmark_plan::{Plan, SystemPlan};
 use tailmark_remote::Server;
 use turns::Turns;
@@ -47,6 +47,8 @@ pub struct Watched {
     pub server_places: Vec<PathBuf>,
     /// Whether another process watches the machine.
     pub without_machine: bool,
+    /// The command that prints the power of the server.
+    pub power_command: Option<String>,
 }
 
 impl Watched {
@@ -67,6 +69,7 @@ impl Watched {
         Self {
             places: places(system),
             probes: plan.machine.probes.clone(),
+            power_command: plan.machine.power_command.clone(),
             ..Self::of_location(&system.location, system.driver)
         }
     }
@@ -100,6 +103,20 @@ impl Watched {
         if is_own {
             self.probes.push(DATABASE.to_owned());
         }
+        self
+    }
+
+    /// Only what has power sensors, as far as it is sampled.
+    #[must_use]
+    pub(crate) fn of_power_alone(mut self) -> Self {
+        let has_power = |name: &str| {
+            let mut probes = PowerOf::ALL.into_iter().flat_map(PowerOf::probes);
+            probes.any(|probe| probe == name)
+        };
+        let rows = PROBES.iter().filter(|row| has_power(row.name));
+        let sampled = rows.filter(|row| self.has(row.name, row.is_default));
+        let sampled = sampled.map(|row| row.name.to_owned());
+        self.probes = [NO_PROBES.to_owned()].into_iter().chain(sampled).collect();
         self
     }
 
@@ -181,6 +198,7 @@ impl<'a> Capture<'a> {
                 Vec::new()
             },
             background_threads: watched.background_threads,
+            power_command: watched.power_command.clone(),
         };
         let (probes, mut not_sampled) =
             open_probes(&target, |row| watched.has(row.name, row.is_default));
@@ -208,6 +226,14 @@ impl<'a> Capture<'a> {
             sources,
             turns: Turns::default(),
             not_sampled,
+        }
+    }
+
+    /// Samples the plan's power command alone: in virtual time, it alone is about the database.
+    pub(crate) fn sample_command(&mut self) {
+        let is_command = |source: &&mut Source<'_>| source.recorded.name == POWER_COMMAND;
+        for source in self.sources.iter_mut().filter(is_command) {
+            source.sample(&|| 0.0, &mut self.not_sampled);
         }
     }
 

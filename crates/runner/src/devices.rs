@@ -1,7 +1,7 @@
 //! Detects systems of a plan on the same physical device. Comparing them would compare the device
 //! with itself.
 
-use crate::{Error, dataset::shared::refuse_shared, places::places, prepare::is_to_come};
+use crate::{Error, dataset::shared::refuse_shared, places::places};
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
@@ -34,12 +34,15 @@ pub(crate) fn refuse_one_device(plan: &Plan) -> Result<Vec<String>, Error> {
     refuse_by(plan, &physical_devices)
 }
 
-/// The same for a dry run, of the places that are there already: what a run creates or mounts is on
+/// The same for a dry run, without the places that are to come: what a run creates or mounts is on
 /// another device than its directory is now.
 ///
 /// # Errors
 /// As [`refuse_one_device`].
-pub(crate) fn refuse_one_device_so_far(plan: &Plan) -> Result<(), Error> {
+pub(crate) fn refuse_one_device_so_far(
+    plan: &Plan,
+    is_to_come: fn(&SystemPlan) -> bool,
+) -> Result<(), Error> {
     refuse_shared(plan)?;
     let so_far = |system: &SystemPlan| {
         if is_to_come(system) {

@@ -108,7 +108,7 @@ impl Facts {
         let (order, notice) = order::in_effect(plan, &plan.systems.iter().collect::<Vec<_>>());
         let mut notices: Vec<String> = notice.into_iter().collect();
         let refusal = refuse_as_written(plan)
-            .and_then(|()| refuse_one_device_so_far(plan))
+            .and_then(|()| refuse_one_device_so_far(plan, is_to_come))
             .and_then(|()| check_directory(plan, out));
         let earlier_studies = earlier::gather(plan, out);
         let finished = finished.into_iter().chain(std::iter::repeat(Vec::new()));
@@ -462,6 +462,7 @@ fn point(plan: &Plan, system: &SystemPlan, facts: &Facts) -> Vec<String> {
     steps.push(format!(
         "wait for background work to settle, {settle} at most"
     ));
+    steps.extend(service::idle_power(plan));
     steps.extend(warm_up(sweep.warmup));
     let operations = sweep
         .operations
@@ -475,6 +476,7 @@ fn point(plan: &Plan, system: &SystemPlan, facts: &Facts) -> Vec<String> {
         "measure {budget}, {}, with the probes on",
         pace(sweep)
     ));
+    steps.extend(service::power_command(plan));
     steps.push("commit the point to the study".to_owned());
     steps
 }

@@ -20,6 +20,7 @@ mod links;
 mod order;
 mod places;
 pub mod point;
+mod power;
 mod preflight;
 mod prepare;
 mod ranks;

@@ -58,6 +58,9 @@ pub(crate) fn measure_together(
     let mut capture = Capture::open(watched, spec.system, spec.database);
     let (started, started_ms) = (Instant::now(), unix_ms());
     let mut phase = together.run(spec, &mut capture, observer, stop)?;
+    if spec.database.virtual_clock().is_some() {
+        capture.sample_command();
+    }
     let not_sampled = std::mem::take(&mut capture.not_sampled);
     phase.series = capture.into_series();
     if let Some(left) = LeftChanges::look().filter(|_| !watched.without_machine) {

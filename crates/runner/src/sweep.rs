@@ -34,10 +34,11 @@ pub(crate) use lock::{check_directory, lock_existing};
 use notices::tell_points;
 use requested::MeasuredPoint;
 pub use resume::take_up;
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 pub use summary::Summary;
 use tailmark_engine::{Observer, Stop};
 use tailmark_machine::{LeftGroup, MemoryLimit};
+use tailmark_model::Series;
 use tailmark_plan::{Order, Plan, SystemPlan};
 use tailmark_prepare::LeftChanges;
 use tailmark_study::Study;
@@ -248,6 +249,7 @@ impl Run<'_> {
             skipped: Vec::new(),
             summary: Summary::going_on(points_kept),
             has_measured: false,
+            idle: BTreeMap::new(),
         };
         sweep.carry_out(steps, states)
     }
@@ -317,6 +319,8 @@ struct Sweeper<'a> {
     summary: Summary,
     /// Whether a load or a point of this run is in the study.
     has_measured: bool,
+    /// The idle power of systems with a point in this run.
+    idle: BTreeMap<String, Vec<Series>>,
 }
 
 /// Warns about points that are known to be too short for the report.

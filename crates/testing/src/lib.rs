@@ -39,6 +39,6 @@ pub use ssh::{
     AHEAD as SSH_AHEAD, FORWARDED as SSH_FORWARDED, GREETED as SSH_GREETED, LOCKED as SSH_LOCKED,
     SILENT as SSH_SILENT, SUDOER as SSH_SUDOER, SshHosts, USER as SSH_USER,
 };
-pub use sys::sys_with;
+pub use sys::{recorded, sys_with};
 pub use tailmark_testing_macros::test;
 pub use trial::{MEMORY_MAX, Trial};

@@ -31,3 +31,23 @@ fn make(devices: &[(&str, &[(&str, &str)])]) -> io::Result<TempDir> {
     }
     Ok(sys)
 }
+
+/// A folder with attributes: lines `PATH:VALUE`, as `grep -r .` prints them, and comments from `#`
+/// on.
+///
+/// # Panics
+/// If it cannot be created.
+pub fn recorded(tree: &str) -> TempDir {
+    make_tree(tree).expect("a test may write to the temporary directory")
+}
+
+fn make_tree(tree: &str) -> io::Result<TempDir> {
+    let root = tempfile::tempdir()?;
+    let lines = tree.lines().filter(|line| !line.starts_with('#'));
+    for (path, value) in lines.filter_map(|line| line.rsplit_once(':')) {
+        let path = root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap_or(root.path()))?;
+        fs::write(path, format!("{value}\n"))?;
+    }
+    Ok(root)
+}

@@ -9,6 +9,7 @@
 pub mod amazon;
 pub mod command;
 pub mod ocp;
+pub mod power;
 pub mod smart;
 
 use crate::{

@@ -6,14 +6,12 @@
 //! per doubling, so that quantiles are known within a quarter. `bpftrace` is our child process. It
 //! is ended by its process number, and by the kernel if we end first.
 
-use super::{Probe, ProbeRow, Reading, Target};
+use super::{Probe, ProbeRow, Reading, Target, child::die_with_us};
 use crate::{BlockDevice, Error, block::SYS, chain, is_root, mount};
-use rustix::process::{Signal, set_parent_process_death_signal};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
     io::{BufRead, BufReader, Read},
-    os::unix::process::CommandExt,
     path::Path,
     process::{Child, Command, ExitStatus, Stdio},
     sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
@@ -261,18 +259,6 @@ impl Drop for Tracer {
         // One that has ended already is waited for alone.
         drop(self.child.kill());
         drop(self.child.wait());
-    }
-}
-
-/// Has the kernel end a program when the thread ends that starts it.
-#[expect(
-    unsafe_code,
-    reason = "nothing else runs in a child before its program"
-)]
-fn die_with_us(command: &mut Command) {
-    // SAFETY: it is one system call, which is safe between fork and exec.
-    unsafe {
-        command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?));
     }
 }
 

@@ -3,11 +3,15 @@
 //! Rates are differences over time, and only a report knows the period.
 
 mod block_latency;
+mod child;
 mod cpu;
 mod database_process;
 mod disk;
+mod hwmon_power;
 mod memory;
 mod network;
+mod power;
+mod power_command;
 mod pressure;
 mod process;
 pub(crate) mod row;
@@ -28,10 +32,14 @@ pub const PROBES: &[ProbeRow] = &[
     cpu::PROBE,
     database_process::PROBE,
     disk::PROBE,
+    hwmon_power::PROBE,
     memory::PROBE,
     network::PROBE,
     nvme::ocp::PROBE,
+    nvme::power::PROBE,
     nvme::smart::PROBE,
+    power::PROBE,
+    power_command::PROBE,
     pressure::PROBE,
     process::PROBE,
     vmstat::PROBE,
@@ -101,6 +109,7 @@ mod tests {
             places: vec!["/".into()],
             hosts: Vec::new(),
             background_threads: "rocksdb:",
+            power_command: None,
         }
     }
 

@@ -16,6 +16,8 @@ pub struct Target {
     /// The name prefix of this process's threads that do the background work of an embedded
     /// database; empty if there are none.
     pub background_threads: &'static str,
+    /// The plan's command that prints the power of the server, watts.
+    pub power_command: Option<String>,
 }
 
 /// One value at the instant of a sample.

@@ -1,13 +1,18 @@
 //! Settings for the machine: `[machine]`.
 
-use super::roles::EVERY_POINT;
+use super::{
+    place::absolute,
+    roles::{COMMAND, EVERY_POINT, RUN},
+    service::shown,
+};
 use crate::{
-    Accept::{Choice, Size, Words},
+    Accept::{Choice, Number, Size, Text, Words},
     DropCaches, Error, PlanKey,
     reader::TableReader,
     units::times,
 };
 use bytesize::ByteSize;
+use std::{path::PathBuf, time::Duration};
 
 /// The keys of `machine`.
 pub(super) const MACHINE_KEYS: &[PlanKey] = &[
@@ -36,6 +41,13 @@ pub(super) const MACHINE_KEYS: &[PlanKey] = &[
             let probes = &plan.machine.probes;
             (!probes.is_empty()).then(|| probes.join(", "))
         }),
+    PlanKey::new("machine", "power_command", COMMAND, Text)
+        .about("command that prints the watts of a whole server (IPMI, Redfish)")
+        .sets(|plan| Some(shown(&plan.machine.power_words()?))),
+    PlanKey::new("machine", "power_log", RUN, Text)
+        .about("CSV file that a wall meter appends to: time (seconds or RFC 3339), watts"),
+    PlanKey::new("machine", "idle_seconds", RUN, Number(1.0, 3_600.0))
+        .about("seconds of idle power to measure before the first point of each system"),
 ];
 
 /// `--scale` does not reduce a memory limit below this. The program, its clients and the write
@@ -53,6 +65,12 @@ pub struct MachinePlan {
     pub drop_caches: DropCaches,
     /// Additional probes. With `none`, the default probes are off.
     pub probes: Vec<String>,
+    /// A command for the shell that prints the power of the server, watts.
+    pub power_command: Option<String>,
+    /// The log of a wall meter.
+    pub power_log: Option<PathBuf>,
+    /// How long idle power is measured.
+    pub idle: Option<Duration>,
 }
 
 impl MachinePlan {
@@ -60,12 +78,25 @@ impl MachinePlan {
         let given: Option<u64> = reader.optional("memory_limit")?;
         let scaled = given.map(|bytes| times(bytes, scale));
         let min = given.map(|bytes| bytes.min(MEMORY_LIMIT_FLOOR));
+        let log: Option<String> = reader.optional("power_log")?;
+        let log = log.map(|log| absolute(reader, "power_log", &log));
+        let idle: Option<f64> = reader.optional("idle_seconds")?;
         Ok(Self {
             memory_limit: scaled.max(min),
             memory_limit_scaled: scaled.filter(|_| scaled < min),
             drop_caches: reader.get("drop_caches")?,
             probes: reader.optional("probes")?.unwrap_or_default(),
+            power_command: reader.optional("power_command")?,
+            power_log: log.transpose()?,
+            idle: idle.map(Duration::from_secs_f64),
         })
+    }
+
+    /// The words of the command that prints the power of the server.
+    #[must_use]
+    pub fn power_words(&self) -> Option<Vec<String>> {
+        let command = self.power_command.clone()?;
+        Some(vec!["sh".to_owned(), "-c".to_owned(), command])
     }
 
     /// The warning if the memory limit is less than a run may need for itself.

@@ -3,6 +3,7 @@
 //! in which a row stands next to what its key sets.
 
 mod abort;
+mod cost;
 pub(super) mod data;
 mod emulate;
 mod expect;
@@ -48,6 +49,7 @@ const PARTS: &[&[PlanKey]] = &[
     sweep::SWEEP_KEYS,
     machine::MACHINE_KEYS,
     report::REPORT_KEYS,
+    cost::COST_KEYS,
     prepare::PREPARE_KEYS,
     slo::SLO_KEYS,
     abort::ABORT_KEYS,

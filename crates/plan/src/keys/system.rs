@@ -1,8 +1,9 @@
 //! The systems of a plan: their places, databases and settings.
 
 use super::{
+    cost,
     place::{absolute, location, no_location, paths},
-    roles::{COMMAND, HOSTS, PREPARATION, RUN, SYSTEM},
+    roles::{COMMAND, HOSTS, PREPARATION, REPORT, RUN, SYSTEM},
     service::service,
     texts::joined,
 };
@@ -21,6 +22,7 @@ use std::{
 use tailmark_driver::{
     DataSet, Driver, Location, Place, Semantics, SettingKind, Settings, db, did_you_mean,
 };
+use tailmark_model::SystemCost;
 use toml::Value;
 
 /// The keys of `system`.
@@ -57,6 +59,7 @@ pub(super) const SYSTEM_KEYS: &[PlanKey] = &[
         .about("what the place must be, checked before the run"),
     PlanKey::new("system", "prepare", PREPARATION, Table)
         .about("keys of [prepare] for this system"),
+    PlanKey::new("system", "cost", REPORT, Table).about("keys of [cost] for this system"),
 ];
 
 /// One system under test.
@@ -99,6 +102,8 @@ pub struct SystemPlan {
     pub prepare: Prepare,
     /// Its emulated device.
     pub emulate: Option<Emulate>,
+    /// Its prices and ratings, if the plan states any.
+    pub cost: Option<SystemCost>,
 }
 
 /// The place of one of several processes; see [`crate::Plan::at_rank`].
@@ -335,6 +340,7 @@ impl<'a> Systems<'a> {
             agent: agent(reader)?,
             expect: Expect::read(reader, driver)?,
             service: service(reader, driver)?,
+            cost: cost::read(self.top, reader)?,
         })
     }
 }

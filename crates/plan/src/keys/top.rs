@@ -50,6 +50,7 @@ pub(super) const TOP_KEYS: &[PlanKey] = &[
     PlanKey::new("", "machine", EVERY_POINT, Table).about("memory, caches and probes"),
     PlanKey::new("", "prepare", EVERY_POINT, Table).about("preparation of machine and devices"),
     PlanKey::new("", "report", REPORT, Table).about("what the report states and compares"),
+    PlanKey::new("", "cost", REPORT, Table).about("prices and ratings of every system"),
     PlanKey::new("", "slo", TRIALS, Table)
         .about("search for the highest rate within latency limits"),
     PlanKey::new("", "abort", RUN, Table).about("limits that end the run"),

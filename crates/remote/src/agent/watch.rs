@@ -36,6 +36,7 @@ impl WatchedProbes {
             places,
             hosts: requested.hosts.clone(),
             background_threads: "",
+            power_command: None,
         };
         let (probes, not_sampled) = open_probes(&target, |row| {
             requested

@@ -1,6 +1,7 @@
 //! Charts as Apache ECharts options: their common parts.
 
 pub mod bars;
+pub mod costs;
 pub mod curve;
 pub mod heat;
 pub mod percentiles;

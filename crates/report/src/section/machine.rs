@@ -77,7 +77,7 @@ fn table(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Table> {
         let places = steps.flat_map(move |step| systems().map(move |system| (*step, *system)));
         places.filter_map(|(step, system)| Some((system, group.cell(&system.name, step)?)))
     };
-    let is_sampled = |metric: &Metric| metric.row().name != READ_BYTES;
+    let is_sampled = |metric: &Metric| metric.row().name != READ_BYTES && !metric.is_cost();
     let is_known = |metric: &Metric| cells().any(|(_, cell)| mean(cell, *metric).is_some());
     let shown: Vec<Metric> = Metric::figures()
         .filter(is_sampled)
@@ -131,7 +131,7 @@ fn row(system: &System, cell: &GridCell<'_>, shown: &[Metric]) -> TableRow {
 
 /// The mean over the repeats of a point; for compared metrics the geometric mean, as everywhere.
 /// `None` if it is unknown for one of them.
-fn mean(cell: &GridCell<'_>, metric: Metric) -> Option<Bounded> {
+pub(super) fn mean(cell: &GridCell<'_>, metric: Metric) -> Option<Bounded> {
     if metric.ranks() {
         return cell.value(metric).map(|measured| measured.middle);
     }

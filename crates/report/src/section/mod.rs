@@ -26,6 +26,7 @@ mod scaling;
 mod slo;
 mod summary;
 mod timeline;
+mod watts;
 mod workload;
 mod worst;
 
@@ -83,6 +84,7 @@ pub const SECTIONS: &[Section] = &[
     runs::SECTION,
     bandwidth::SECTION,
     machine::SECTION,
+    watts::SECTION,
     ceiling::SECTION,
     timeline::SECTION,
     findings::SECTION,

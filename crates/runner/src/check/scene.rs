@@ -130,6 +130,7 @@ impl Scene {
                 .filter_map(|place| Some(tailmark_machine::space(place).ok()?.at))
                 .collect(),
             background_threads: "",
+            power_command: None,
         };
         let mut watch = Watch::open(&target)?;
         let before = watch.look()?;

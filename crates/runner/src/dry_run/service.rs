@@ -3,6 +3,7 @@
 use super::Facts;
 use crate::CachesKept;
 use tailmark_driver::Place;
+use tailmark_model::number;
 use tailmark_plan::{DropCaches, Plan, SystemPlan, shown};
 
 /// In order: the service is stopped, caches are dropped, the service is started.
@@ -24,6 +25,22 @@ pub(super) fn between_points(plan: &Plan, system: &SystemPlan, facts: &Facts) ->
         steps.push(format!("start the service{hosts}: {start}"));
     }
     steps
+}
+
+/// How long idle power is measured.
+pub fn idle_power(plan: &Plan) -> Option<String> {
+    let idle = number::rounded(plan.machine.idle?);
+    Some(format!(
+        "before the first point: measure idle power for {idle}"
+    ))
+}
+
+/// The command that is run beside the point.
+pub fn power_command(plan: &Plan) -> Option<String> {
+    let command = shown(&plan.machine.power_words()?);
+    Some(format!(
+        "meanwhile run about once a second, for the watts that it prints: {command}"
+    ))
 }
 
 /// ` on db1, then on db2`; empty for this machine.

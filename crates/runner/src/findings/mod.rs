@@ -5,6 +5,7 @@ mod background;
 mod context;
 mod machine;
 mod memory;
+mod power;
 mod processors;
 mod ranks;
 mod rate;
@@ -58,6 +59,10 @@ pub const RULES: &[Rule] = &[
         check: clock_stepped,
     },
     Rule {
+        code: finding::COARSE_COUNTER,
+        check: power::coarse_counter,
+    },
+    Rule {
         code: finding::DATA_ADOPTED,
         check: |point| point.sweep.as_ref()?.adopted.map(Sentence::from),
     },
@@ -76,6 +81,10 @@ pub const RULES: &[Rule] = &[
     Rule {
         code: finding::FITS_IN_MEMORY,
         check: memory::fits_in_memory,
+    },
+    Rule {
+        code: finding::LIFE_EXTRAPOLATED,
+        check: power::life_extrapolated,
     },
     Rule {
         code: finding::LINK_DEGRADED,
@@ -116,6 +125,10 @@ pub const RULES: &[Rule] = &[
     Rule {
         code: finding::OTHER_VERSION,
         check: other_version,
+    },
+    Rule {
+        code: finding::POWER_COVERS_OTHERS,
+        check: power::covers_others,
     },
     Rule {
         code: finding::RANK_UNEVEN,
@@ -193,6 +206,7 @@ const OF_MACHINE: &[FindingCode] = &[
     finding::DATABASE_SATURATED,
     finding::MACHINE_BUSY,
     finding::OTHER_LOAD,
+    finding::POWER_COVERS_OTHERS,
     finding::STEAL,
 ];
 

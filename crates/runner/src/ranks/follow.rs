@@ -270,7 +270,11 @@ impl<'a> Follower<'a> {
 
     /// What this rank watches: its machine, if no rank before it does.
     fn watched(&self, system: &SystemPlan) -> Watched {
-        let all = Watched::of_ranks(self.plan, system, self.ranks);
+        let all = Watched {
+            // Rank 0 runs it for all.
+            power_command: None,
+            ..Watched::of_ranks(self.plan, system, self.ranks)
+        };
         if self.is_first_of_host() {
             all
         } else {

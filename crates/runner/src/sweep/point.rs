@@ -15,7 +15,7 @@ use crate::{
     links,
     places::places,
     point::{self, Measured},
-    prepare,
+    power, prepare,
     ranks::Command,
     service::may_pass,
     warmup::{WarmupLength, by_rule, warm_up},
@@ -28,7 +28,7 @@ use std::{
 use tailmark_driver::{Database, Place, Settled, Statistic};
 use tailmark_engine::{Spec, Terms};
 use tailmark_model::{
-    Fact, Finding, Phase, Point, PointKey, Sentence, Warmup,
+    Fact, Finding, Phase, Point, PointKey, Sentence, Series, Warmup,
     finding::{NO_ANSWER, RECORDS_RESHAPED},
     number,
 };
@@ -187,7 +187,7 @@ impl Sweeper<'_> {
 
     /// The same of a server that is there all the while.
     fn run_settled(
-        &self,
+        &mut self,
         database: &dyn Database,
         system: &SystemPlan,
         asked: &PointRequest<'_>,
@@ -200,8 +200,31 @@ impl Sweeper<'_> {
         }
         let facts = Fact::of_database(&system.name, database.facts());
         self.study.set_facts(&facts)?;
-        let measured = self.run_phase(database, system, asked, key)?;
+        let idle = self.idle(database, system);
+        let mut measured = self.run_phase(database, system, asked, key)?;
+        measured.phase.series.extend(idle);
+        if let Some(log) = &self.plan.machine.power_log {
+            match power::of_log(log, &measured.phase) {
+                Ok(meter) => measured.phase.series.push(meter),
+                Err(why) => measured.not_sampled.push(why),
+            }
+        }
         Ok(Some((settled, measured)))
+    }
+
+    /// The idle power of a system, measured before its first point in this run.
+    fn idle(&mut self, database: &dyn Database, system: &SystemPlan) -> Vec<Series> {
+        let Some(time) = self.plan.machine.idle else {
+            return Vec::new();
+        };
+        if let Some(known) = self.idle.get(&system.name) {
+            return known.clone();
+        }
+        self.observer.step("measuring idle power");
+        let watched = self.watched(system);
+        let idle = power::idle(watched, &system.name, database, time, self.stop);
+        self.idle.insert(system.name.clone(), idle.clone());
+        idle
     }
 
     fn run_phase(

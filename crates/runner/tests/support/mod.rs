@@ -61,6 +61,7 @@ pub fn system_with(
         service: None,
         prepare: Default::default(),
         emulate: None,
+        cost: None,
     }
 }
 

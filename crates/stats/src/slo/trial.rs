@@ -7,9 +7,13 @@ use super::{
     is_rising,
     search::{self, Tried, tries_left},
 };
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 use tailmark_model::{
-    Bounded, Finding, FindingCode, Kind, Limit, Phase, Point, PointKey, SloSettings, TimeBasis,
+    Bounded, Finding, FindingCode, Kind, Limit, Metric, Phase, Point, PointKey, SloSettings,
+    TimeBasis,
     finding::{CLIENT_SATURATED, CLIENT_STOPPED, NO_ANSWER, NOTHING_FOUND},
 };
 
@@ -30,6 +34,8 @@ pub struct Trial {
     pub evidence: Option<String>,
     /// Findings that qualify it.
     pub findings: Vec<Finding>,
+    /// Metrics besides rates and latencies of requests.
+    pub figures: BTreeMap<Metric, f64>,
     /// Mean time of a request from when it was sent, nanoseconds.
     service_ns: f64,
     /// Whether the clients are the limit because none was free.
@@ -65,6 +71,7 @@ impl Trial {
             had_no_client: cause.as_ref().is_some_and(|cause| cause.is_no_client),
             evidence: cause.map(|cause| cause.text),
             findings: phase.findings.clone(),
+            figures: phase.figures.clone(),
             service_ns: service_ns(phase),
         }
     }

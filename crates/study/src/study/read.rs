@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 use tailmark_model::{
     Arrivals, BlockQos, Censored, Damaged, ErrorCount, Fact, Finding, Header, Interval,
     IntervalKind, Kind, KindResult, LagCauses, Latencies, Load, Metric, Packed, Phase, Point,
-    PointKey, RankPart, ResolvedRate, Series, SeriesKind, StartLag, Summary, System, Warmup,
-    finding, interval::without_gaps, observation,
+    PointKey, RankPart, ResolvedRate, Series, SeriesKind, StartLag, StudySettings, Summary, System,
+    Warmup, finding, interval::without_gaps, observation,
 };
 
 pub fn header(c: &Connection) -> Result<Header> {
@@ -106,8 +106,10 @@ pub fn points(c: &Connection, detail: Detail) -> Result<Vec<Point>> {
 
 /// Reads one point after the other, so that no more than one of them is in memory here.
 pub fn each_point(c: &Connection, detail: Detail, mut act: impl FnMut(Point)) -> Result<()> {
+    let costs = costs(c)?;
     for (id, key) in keys(c, Keyed::Point)? {
-        let phase = phase(c, id, detail)?;
+        let mut phase = phase(c, id, detail)?;
+        phase.set_stated_figures(&costs.cost(&key.system));
         act(Point { key, phase });
     }
     Ok(())
@@ -117,10 +119,20 @@ pub fn point(c: &Connection, keyed: Keyed, key: &PointKey) -> Result<Option<Poin
     let Some(id) = phase_of(c, keyed, key)? else {
         return Ok(None);
     };
+    let mut phase = phase(c, id, Detail::Whole)?;
+    phase.set_stated_figures(&costs(c)?.cost(&key.system));
     Ok(Some(Point {
         key: key.clone(),
-        phase: phase(c, id, Detail::Whole)?,
+        phase,
     }))
+}
+
+/// The settings that have what the plan states of its systems' prices; the default without a
+/// header.
+fn costs(c: &Connection) -> Result<StudySettings> {
+    let sql = "SELECT settings FROM header";
+    let settings = c.query_row(sql, [], |row| json(row, 0)).optional()?;
+    Ok(settings.unwrap_or_default())
 }
 
 /// The two sorts of keyed phases: points of a sweep, and trials of a search, which are in no curve.

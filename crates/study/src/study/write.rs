@@ -175,7 +175,7 @@ fn phase(c: &Connection, phase: &Phase) -> Result<i64> {
             causes.map(|causes| encode(&causes.woken_late)),
             ranks,
             integer(phase.drained_failed),
-            json(&*figures(c, phase)?)?
+            json(&figures(c, phase)?)?
         ],
     )?;
     let id = c.last_insert_rowid();
@@ -315,14 +315,15 @@ fn series(c: &Connection, phase: i64, series: &[Series]) -> Result<()> {
 
 /// The metrics of a phase's series. A phase read from a study already has them. A part that is sent
 /// between processes has no study with a known data set.
-fn figures<'p>(c: &Connection, phase: &'p Phase) -> Result<Cow<'p, BTreeMap<Metric, f64>>> {
-    if !phase.figures.is_empty() {
-        return Ok(Cow::Borrowed(&phase.figures));
+fn figures(c: &Connection, phase: &Phase) -> Result<BTreeMap<Metric, f64>> {
+    let kept = phase.kept_figures();
+    if !kept.is_empty() {
+        return Ok(kept);
     }
     let header = read::header(c).optional()?;
-    Ok(Cow::Owned(header.map_or_else(BTreeMap::new, |header| {
+    Ok(header.map_or_else(BTreeMap::new, |header| {
         phase.sampled_figures(header.value_bytes())
-    })))
+    }))
 }
 
 /// SQLite's integers are signed: a count above 2^63 would appear negative in the file.

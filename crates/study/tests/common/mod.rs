@@ -127,7 +127,9 @@ pub fn phase(seed: u64, rated: bool) -> Phase {
         count: 2,
         example: "io: No space left on device".into(),
     };
-    let figures = Metric::figures().step_by(5);
+    // Those of cost follow from others when a study is read.
+    let figures = Metric::figures().filter(|metric| !metric.is_cost());
+    let figures = figures.step_by(5);
     Phase {
         figures: figures.map(|metric| (metric, seed as f64 + 0.25)).collect(),
         started_ms: Some(1_764_000_001_000 + seed * 60_000),

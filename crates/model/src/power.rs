@@ -1,0 +1,150 @@
+//! Electric power during a phase, by what the sensors cover. Computed here only, so that energy,
+//! cost and findings agree.
+
+use crate::{Phase, Series, SeriesKind};
+use std::collections::BTreeSet;
+
+/// What a power figure covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PowerOf {
+    /// Processor packages and their memory.
+    Processors,
+    /// The storage devices under test.
+    Devices,
+    /// A whole server, all other hardware and programs included.
+    Server,
+}
+
+/// One sensor: which series has its values.
+struct PowerSource {
+    of: PowerOf,
+    probe: &'static str,
+    /// A counter of joules, or a gauge of watts.
+    series: &'static str,
+    /// Whether the plan names it, so that it is about the system wherever it is sampled.
+    is_of_plan: bool,
+}
+
+/// Watts of a whole server.
+pub const SERVER_POWER: &str = "server_power_w";
+/// The probe of the command that a plan names.
+pub const POWER_COMMAND: &str = "power-command";
+/// The source of the values of a wall meter's log.
+pub const POWER_LOG: &str = "power-log";
+/// The source of values that were measured before the first point, while nothing ran.
+pub const IDLE_POWER: &str = "idle-power";
+
+/// Every sensor; of those that cover the same, the first with values counts.
+const SOURCES: [PowerSource; 5] = [
+    PowerSource::new(PowerOf::Processors, "power", "energy_j"),
+    PowerSource::new(PowerOf::Devices, "nvme-ocp", "power_w_mean"),
+    PowerSource::new(PowerOf::Server, POWER_LOG, SERVER_POWER).of_plan(),
+    PowerSource::new(PowerOf::Server, POWER_COMMAND, SERVER_POWER).of_plan(),
+    PowerSource::new(PowerOf::Server, "hwmon-power", SERVER_POWER),
+];
+
+impl PowerSource {
+    const fn new(of: PowerOf, probe: &'static str, series: &'static str) -> Self {
+        Self {
+            of,
+            probe,
+            series,
+            is_of_plan: false,
+        }
+    }
+
+    const fn of_plan(self) -> Self {
+        Self {
+            is_of_plan: true,
+            ..self
+        }
+    }
+
+    /// The sum over all its series. If servers were sampled, they are the system, and the clients'
+    /// machine is not. `None` if one of them has no value.
+    fn watts(&self, phase: &Phase) -> Option<f64> {
+        let servers = if self.is_of_plan {
+            BTreeSet::new()
+        } else {
+            phase.servers()
+        };
+        let is_own = |series: &&Series| {
+            series.probe == self.probe
+                && series.name == self.series
+                && (servers.is_empty() || series.server().is_some())
+        };
+        let own: Vec<&Series> = phase.series.iter().filter(is_own).collect();
+        let covered: BTreeSet<&str> = own.iter().filter_map(|series| series.server()).collect();
+        if own.is_empty() || servers.iter().any(|server| !covered.contains(server)) {
+            return None;
+        }
+        own.into_iter().map(|series| watts(series, phase)).sum()
+    }
+}
+
+fn watts(series: &Series, phase: &Phase) -> Option<f64> {
+    match series.kind {
+        SeriesKind::Counter => series.mean_rate(phase.duration_s),
+        SeriesKind::Gauge => series.mean(phase.duration_s),
+    }
+}
+
+impl PowerOf {
+    /// Every one, in the order of reports.
+    pub const ALL: [Self; 3] = [Self::Processors, Self::Devices, Self::Server];
+
+    /// In the subjects of series, in tables and sentences.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Processors => "processors",
+            Self::Devices => "devices",
+            Self::Server => "server",
+        }
+    }
+
+    /// The names of the probes with its sensors.
+    pub fn probes(self) -> impl Iterator<Item = &'static str> {
+        let own = SOURCES.iter().filter(move |source| source.of == self);
+        own.map(|source| source.probe)
+    }
+}
+
+impl Phase {
+    /// Mean power during the measured part, watts; `None` without a sensor.
+    pub fn watts(&self, of: PowerOf) -> Option<f64> {
+        let mut sources = SOURCES.iter().filter(|source| source.of == of);
+        sources.find_map(|source| source.watts(self))
+    }
+
+    /// The source of [`Self::watts`]: the name of its probe.
+    pub fn power_source(&self, of: PowerOf) -> Option<&'static str> {
+        let mut sources = SOURCES.iter().filter(|source| source.of == of);
+        let source = sources.find(|source| source.watts(self).is_some())?;
+        Some(source.probe)
+    }
+
+    /// Power before the first point, while nothing ran, watts.
+    pub fn idle_watts(&self, of: PowerOf) -> Option<f64> {
+        let mut idle = self.series.iter();
+        let is_it = |series: &&Series| series.probe == IDLE_POWER && series.subject == of.name();
+        idle.find(is_it)?.values.last().copied()
+    }
+
+    /// The series that say of later phases what this one, in which nothing ran, drew.
+    pub fn idle_series(&self) -> Vec<Series> {
+        let idle = |of: PowerOf| {
+            Some(Series {
+                probe: IDLE_POWER.to_owned(),
+                subject: of.name().to_owned(),
+                name: "power_w".to_owned(),
+                kind: SeriesKind::Gauge,
+                at_s: vec![0.0],
+                values: vec![self.watts(of)?],
+            })
+        };
+        PowerOf::ALL.into_iter().filter_map(idle).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;
