@@ -161,7 +161,7 @@ fn db_bench_removes_the_database_of_another_program_only_if_the_call_asks_for_it
     assert_eq!(code(&refused), Some(2), "{}", err(&refused));
     assert_says(
         &err(&refused),
-        &["holds a database of another program", "--use_existing_db=0"],
+        &["holds a database of another program", "--use_existing_db=1"],
     );
     assert!(files(dir) == before, "a file changed");
     // What this call makes, the next ones may replace.
