@@ -389,7 +389,10 @@ fn a_point_that_only_one_has_is_named_and_one_of_which_a_run_failed_cannot_tell(
 fn numbers_that_are_bounds_or_not_known_cannot_tell() {
     let dir = TempDir::new().unwrap();
     // A serves about 1,000 a second of the 20,000 that are due, and most are never done.
-    let systems = [("late", "constant 1ms; servers 1; run-noise 1%"), ("fast", FAST)];
+    let systems = [
+        ("late", "constant 1ms; servers 1; run-noise 1%"),
+        ("fast", FAST),
+    ];
     let rate = ["--threads", "16", "--rate", "20k"];
     measured(dir.path(), "out", &systems, 4, &rate);
     let gate = compared(dir.path(), &["out", "--fail-if", "p99 read worse by 5%"]);
