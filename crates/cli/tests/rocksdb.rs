@@ -38,6 +38,13 @@ fn tailmark(dir: &Path, words: &[&str]) -> Output {
     program.args(words).current_dir(dir).output().unwrap()
 }
 
+/// The same, with a cache of its own in the directory.
+fn with_cache(dir: &Path, words: &[&str]) -> Output {
+    let mut program = Command::new(PROGRAM);
+    program.env("XDG_CACHE_HOME", dir.join("cache"));
+    program.args(words).current_dir(dir).output().unwrap()
+}
+
 /// A plan of small points with these systems, each with a library.
 fn plan(dir: &Path, systems: &[(&str, &str)]) {
     let mut text = "title = 'releases'\nsame_device = true\n[dataset]\nrecords = 500\n\
@@ -186,15 +193,7 @@ fn a_jar_in_the_cache_that_holds_another_version_than_its_name_says_is_refused()
     let cache = dir.path().join("cache/tailmark/rocksdb-libraries");
     fs::create_dir_all(&cache).unwrap();
     fs::copy(jar("9.10.0"), cache.join("rocksdbjni-8.1.1.jar")).unwrap();
-    let call = |words: &[&str]| {
-        let mut program = Command::new(PROGRAM);
-        program.env("XDG_CACHE_HOME", dir.path().join("cache"));
-        program
-            .args(words)
-            .current_dir(dir.path())
-            .output()
-            .unwrap()
-    };
+    let call = |words: &[&str]| with_cache(dir.path(), words);
     let said = "it is RocksDB 9.10.0, but its name says 8.1.1";
     let words = [
         "db-bench",
@@ -218,29 +217,21 @@ fn a_library_in_the_cache_that_others_can_write_is_not_loaded() {
     fs::create_dir_all(&cache).unwrap();
     let copy = cache.join("rocksdbjni-8.1.1.1.jar");
     fs::copy(jar("8.1.1.1"), &copy).unwrap();
-    let call = || {
-        let mut program = Command::new(PROGRAM);
-        let words = [
-            "db-bench",
-            "--db=db",
-            "--benchmarks=fillseq",
-            "--num=10",
-            "--library=8.1.1",
-        ];
-        program.env("XDG_CACHE_HOME", dir.path().join("cache"));
-        program
-            .args(words)
-            .current_dir(dir.path())
-            .output()
-            .unwrap()
-    };
+    let words = [
+        "db-bench",
+        "--db=db",
+        "--benchmarks=fillseq",
+        "--num=10",
+        "--library=8.1.1",
+    ];
+    let call = || with_cache(dir.path(), &words);
     for part in [&copy, &cache] {
         let own = fs::metadata(part).unwrap().permissions();
         fs::set_permissions(part, Permissions::from_mode(0o777)).unwrap();
         let refused = call();
         assert!(!refused.status.success());
-        let words = ["may be another user's code", "tailmark rocksdb fetch"];
-        assert_says(&err(&refused), &words);
+        let says = ["may be another user's code", "tailmark rocksdb fetch"];
+        assert_says(&err(&refused), &says);
         assert!(!dir.path().join("db").exists());
         fs::set_permissions(part, own).unwrap();
     }

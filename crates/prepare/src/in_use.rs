@@ -10,7 +10,7 @@ use super::{
 /// Users of a device with our stamp: another program may since have put something on a part of it.
 /// The content of the device itself is ours, so no program is asked for signatures.
 pub(super) fn of_ours(target: &Target, consent: &Consent) -> Vec<Objection> {
-    // A stamp at the beginning of what is made of several devices says nothing of the others.
+    // A stamp on the first of several combined devices says nothing about the others.
     uses(
         target,
         consent,

@@ -71,7 +71,7 @@ fn clean_leaves_directories_and_files_that_the_run_did_not_make() {
 }
 
 #[test]
-fn a_directory_that_was_made_for_the_database_is_never_made_anew() {
+fn a_directory_that_existed_before_the_load_is_never_replaced() {
     let dir = TempDir::new().unwrap();
     let (place, study) = (dir.path().join("place"), dir.path().join("study"));
     let data = place.join("rocksdb");
@@ -87,7 +87,7 @@ fn a_directory_that_was_made_for_the_database_is_never_made_anew() {
         &study,
         &["--set", "sweep.reload=repeat", "--repeats", "2"],
     ));
-    assert_eq!(known(), before, "a load or a reload made it anew");
+    assert_eq!(known(), before, "a load or a reload replaced the directory");
     let listed = out(&clean(&study, &[]));
     assert_says(&listed, &["the database in `", "not the directory"]);
     let removed = clean(&study, &["--yes"]);

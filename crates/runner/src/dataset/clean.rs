@@ -296,7 +296,7 @@ fn lines(
     lines
 }
 
-/// Whether the data is in a directory that somebody made before tailmark used it.
+/// Whether the directory of the data existed before the load, so that it stays.
 fn is_kept(data: &Path, marker: &Marker) -> bool {
     data.is_dir() && !marker.made.contains(&Made::Directory(data.to_owned()))
 }

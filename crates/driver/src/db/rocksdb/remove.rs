@@ -28,14 +28,14 @@ const LOST_FOUND: &str = "lost+found";
 
 /// The parts that can be removed.
 pub(super) struct Removable {
-    /// Whether the directory of the database is there, with something of it.
+    /// Whether the directory exists and holds files of the database.
     is_there: bool,
     /// The logs in a separate directory, if that belongs to the database.
     logs: Option<BTreeSet<String>>,
 }
 
-/// Removes the database, but only from a directory with nothing else in it. The directory stays:
-/// somebody may have made it, as a subvolume or with an owner and rights of its own. Both
+/// Removes the database, but only from a directory with nothing else in it. The directory stays,
+/// because it may be a user's subvolume, or have permissions that a new one would lack. Both
 /// directories are held before they are examined.
 pub(super) fn destroy(params: &Params, confirm: &Confirm<'_>) -> Result<(), Error> {
     let place = params.path(NAME)?;
