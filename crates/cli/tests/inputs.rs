@@ -213,7 +213,7 @@ fn what_is_in_the_way_of_the_data_is_refused_by_dry_run_and_run_and_stays() {
             "rocksdb",
             "rocksdb.tailmark-trial",
             "echo mine >",
-            "does not say that tailmark created it",
+            "which exists without a `made-by-tailmark` of a trial",
         ),
         (
             "rocksdb",
@@ -232,6 +232,26 @@ fn what_is_in_the_way_of_the_data_is_refused_by_dry_run_and_run_and_stays() {
             assert_eq!(ended.status.code(), Some(2), "{name}: {}", err(&ended));
             let beside = fs::read_dir(dir.path().join("place")).unwrap().count();
             assert_eq!(beside, 1, "something was made beside {name}");
+            assert!(!dir.path().join("out").exists(), "an empty run directory");
+        }
+    }
+}
+
+#[test]
+fn a_run_directory_inside_a_database_is_refused_and_not_made() {
+    for inside in ["place/rocksdb", "place/rocksdb/results", "link/rocksdb"] {
+        let dir = TempDir::new().unwrap();
+        let made = shell(dir.path(), "mkdir place && ln -s place link");
+        assert!(made.status.success());
+        for more in ["--dry-run", ""] {
+            let run = "$T run --driver rocksdb --system a=place --records 10 --threads 1";
+            let ended = shell(dir.path(), &format!("{run} -o {inside} {more}"));
+            let said = format!("{}{}", out(&ended), err(&ended));
+            let named = format!("the run directory `{inside}` would be inside its database");
+            assert_says(&said, &["system `a`: path is", &named, "another -o"]);
+            assert_eq!(ended.status.code(), Some(2), "{}", err(&ended));
+            let beside = fs::read_dir(dir.path().join("place")).unwrap().count();
+            assert_eq!(beside, 0, "something was made in the place");
         }
     }
 }

@@ -98,7 +98,12 @@ impl Cleaning {
                     continue;
                 }
                 match look_at(&system, &place, plan, &id) {
-                    Ok(found) => remains.extend(found),
+                    Ok(found) => {
+                        let kept = found.iter().flat_map(|remains| &remains.kept);
+                        let why = "it holds something of another program";
+                        not_touched.extend(kept.map(|kept| (kept.clone(), why.to_owned())));
+                        remains.extend(found);
+                    }
                     Err(Untouched::Gone(why)) if other_host.is_empty() => {
                         not_touched.push((place, why));
                     }

@@ -199,6 +199,8 @@ fn clean_leaves_a_keyspace_in_which_another_program_has_a_table() {
     );
     let removed = TAILMARK.run(dir.path(), &["clean", "out", "--yes"]);
     assert!(removed.status.success(), "{}", err(&removed));
+    let kept = format!("not touched: keyspace clean_shared at {}", keyspace.hosts);
+    assert_says(&out(&removed), &[&kept, "something of another program"]);
     assert_eq!(keyspace.tables(), ["orders"]);
     let orders = cql(&keyspace.hosts, "SELECT id FROM clean_shared.orders");
     assert_eq!(orders, [["theirs"]]);

@@ -57,6 +57,8 @@ pub(crate) struct Remains {
     stamped: Option<String>,
     /// The actions, one line each.
     pub lines: Vec<String>,
+    /// What was created for the data, but holds something of another program and stays.
+    pub kept: Vec<String>,
 }
 
 /// Why a place is left alone.
@@ -141,6 +143,7 @@ impl NamedPlace<'_> {
             server: None,
             stamped: text,
             lines,
+            kept: Vec::new(),
         })
     }
 
@@ -224,6 +227,14 @@ impl NamedPlace<'_> {
         let statements = opened.removal(&marker.made);
         let statements = statements.map_err(|error| in_one_line(&error))?;
         let place = self.place;
+        let is_dropped = |name: &str| statements.iter().any(|drop| drop.ends_with(name));
+        let kept = marker.made.iter().filter_map(|made| match made {
+            Made::Keyspace(name) if !is_dropped(&format!(" KEYSPACE {name}")) => {
+                Some(format!("keyspace {name} at {place}"))
+            }
+            _ => None,
+        });
+        let kept = kept.collect();
         let line = |statement| format!("at {place}: {statement}");
         Ok(Remains {
             store: Store::Server,
@@ -233,6 +244,7 @@ impl NamedPlace<'_> {
             server: Some(opened),
             stamped: None,
             lines: statements.into_iter().map(line).collect(),
+            kept,
         })
     }
 

@@ -16,7 +16,7 @@ impl Dataset<'_> {
         let state = self.state()?;
         self.refuse_reload()?;
         match (state, &self.store) {
-            (State::Empty, Store::File(_)) => self.make_trial(),
+            (State::Empty, Store::File(_)) => self.check_open().and_then(|()| self.make_trial()),
             // It was already asked what it holds.
             (State::Empty, Store::Server) => Ok(()),
             (State::Empty, Store::Device) => self.open_to_read().map(drop),

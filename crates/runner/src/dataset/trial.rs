@@ -107,12 +107,13 @@ impl Trial {
         let made = left.as_ref().is_none_or(|left| left.made);
         let is_there = fs::symlink_metadata(&directory).is_ok();
         if is_there && left.is_none() && !is_empty(&directory) {
-            return Err(Error::ForeignData {
-                system: system.name.clone(),
-                found: format!("`{}`", directory.display()),
-                why: format!("`{MARK}` does not say that tailmark created it for a trial"),
-                other: "path",
-            });
+            let why = format!(
+                "tailmark tries databases in `{}`, which exists without a `{MARK}` of a trial; \
+                 rename it, or give another path",
+                directory.display()
+            );
+            let place = system.location.path().unwrap_or(&directory);
+            return Err(wal::refuse(system, "path", place, why));
         }
         let trial = Self::new(directory, made, params);
         trial.check_removal(system.driver)?;

@@ -5,7 +5,7 @@
 //! it, and the database never sees other programs' files beside it. A trial keeps everything in its
 //! own directory.
 
-use super::{Dataset, State};
+use super::{Dataset, State, Store};
 use crate::{Error, claimed::check_writable};
 use std::{
     fs,
@@ -114,6 +114,24 @@ impl Dataset<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Refuses a run directory inside the database.
+    ///
+    /// # Errors
+    /// Names both.
+    pub(crate) fn refuse_results(&self, out: &Path) -> Result<(), Error> {
+        let is_inside = matches!(self.store, Store::File(_))
+            && real_path(out).starts_with(real_path(self.path()));
+        if !is_inside {
+            return Ok(());
+        }
+        let place = self.system.location.path().unwrap_or(self.path());
+        let why = format!(
+            "the run directory `{}` would be inside its database; give another -o",
+            out.display()
+        );
+        Err(refuse(self.system, "path", place, why))
     }
 
     /// Creates the missing separate directories, adding them to `made`.

@@ -2,13 +2,33 @@
 
 use super::resume;
 use crate::{
-    Error, claimed::check_writable, devices::refuse_one_device, prepare, servers::Servers,
-    service::refuse_foreign_logs,
+    Error, claimed::check_writable, dataset::Dataset, devices::refuse_one_device, prepare,
+    servers::Servers, service::refuse_foreign_logs,
 };
-use std::{fs, io, path::Path};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 use tailmark_driver::LockedFile;
 use tailmark_plan::{Adopt, Plan};
 use tailmark_study::left_drafts;
+
+/// A run directory that no other run can use until this is dropped.
+#[derive(Debug)]
+pub(super) struct LockedDirectory {
+    /// The directories that were created for it, the innermost first. Those that are still empty are
+    /// removed with this.
+    made: Vec<PathBuf>,
+    _lock: LockedFile,
+}
+
+impl Drop for LockedDirectory {
+    fn drop(&mut self) {
+        let mut made = self.made.iter();
+        // One that holds something stays, and so do those above it.
+        let _ = made.try_for_each(fs::remove_dir);
+    }
+}
 
 /// Creates the run directory, and holds it until it is dropped. Removes drafts that a killed run
 /// left in it and in places of data. Returns notices about systems on one device, if their places
@@ -17,8 +37,12 @@ use tailmark_study::left_drafts;
 /// # Errors
 /// If it cannot be created, or another run holds it. If the plan prepares nothing, it is refused
 /// before anything is created. Otherwise places are checked once their file systems are mounted.
-pub(super) fn lock(plan: &Plan, out: &Path) -> Result<(LockedFile, Option<Vec<String>>), Error> {
+pub(super) fn lock(
+    plan: &Plan,
+    out: &Path,
+) -> Result<(LockedDirectory, Option<Vec<String>>), Error> {
     prepare::refuse_places(plan, Some(out))?;
+    refuse_inside_data(plan, out)?;
     let is_there = !prepare::is_needed(plan);
     let one_device = is_there.then(|| refuse_one_device(plan)).transpose()?;
     let lock = lock_directory(out)?;
@@ -44,14 +68,29 @@ pub(crate) fn check_directory(plan: &Plan, out: &Path) -> Result<(), Error> {
         _ => check_writable(out),
     };
     usable.map_err(|source| unwritable("write", out, source))?;
+    refuse_inside_data(plan, out)?;
     resume::study_of(plan, out)?;
     refuse_foreign_logs(plan, out, &Servers::default())
 }
 
-fn lock_directory(out: &Path) -> Result<LockedFile, Error> {
+/// Refuses a run directory in the place of a database.
+fn refuse_inside_data(plan: &Plan, out: &Path) -> Result<(), Error> {
+    let mut systems = plan.systems.iter();
+    systems.try_for_each(|system| Dataset::new(plan, system).refuse_results(out))
+}
+
+fn lock_directory(out: &Path) -> Result<LockedDirectory, Error> {
     let create = |source| unwritable("create", out, source);
+    let missing = out.ancestors().take_while(|above| {
+        // The last ancestor of a relative path is empty.
+        !above.as_os_str().is_empty() && fs::symlink_metadata(above).is_err()
+    });
+    let made = missing.map(Path::to_owned).collect();
     tailmark_study::owner::create_dir_all(out).map_err(create)?;
-    lock_existing(out)
+    Ok(LockedDirectory {
+        made,
+        _lock: lock_existing(out)?,
+    })
 }
 
 fn unwritable(action: &'static str, out: &Path, source: std::io::Error) -> Error {

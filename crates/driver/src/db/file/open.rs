@@ -182,13 +182,19 @@ fn open_exclusive(
 fn open_with(options: &OpenOptions, place: &Path, device: bool) -> Result<LockedFile, Refusal> {
     let deadline = Instant::now() + PASSING;
     loop {
+        let is_late = Instant::now() > deadline;
         match options.open(place) {
-            Err(e) if device && is(&e, Errno::BUSY) => {}
-            opened => return exclusive(opened?),
-        }
-        if Instant::now() > deadline {
-            let text = "the device is mounted, or is part of a device that is in use";
-            return Err(Refusal::because(text.to_owned()));
+            Err(e) if device && is(&e, Errno::BUSY) => {
+                if is_late {
+                    let text = "the device is mounted, or is part of a device that is in use";
+                    return Err(Refusal::because(text.to_owned()));
+                }
+            }
+            opened => match exclusive(opened?) {
+                // udev locks a device while it reads what was written to it.
+                Err(Refusal::Locked) if device && !is_late => {}
+                locked => return locked,
+            },
         }
         thread::sleep(Duration::from_millis(20));
     }
