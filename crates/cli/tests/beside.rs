@@ -505,3 +505,27 @@ fn a_link_to_a_run_directory_stays_when_the_run_is_cleaned() {
     ends(&dir.join("real"), "clean . --results --yes", 0);
     assert!(files(&dir.join("real")).is_empty());
 }
+
+#[test]
+fn a_call_of_a_drop_in_adds_to_no_study_that_a_run_is_writing() {
+    let dir = TempDir::new().unwrap();
+    ends(dir.path(), &format!("{RUN} out"), 0);
+    let before = files(&dir.path().join("out"));
+    let directory = fs::File::open(dir.path().join("out")).unwrap();
+    // As a run holds it.
+    directory.lock().unwrap();
+    let calls = [
+        "db-bench --benchmarks=fillseq --num=100 --db=d -o out",
+        "ycsb load basic -p workload=site.ycsb.workloads.CoreWorkload -p recordcount=10 -o out",
+    ];
+    for call in calls {
+        let said = ends(dir.path(), call, 2);
+        assert_says(&said, &["is using `out`", "another -o"]);
+    }
+    assert_eq!(files(&dir.path().join("out")), before);
+    // As another call holds it.
+    directory.lock_shared().unwrap();
+    for call in calls {
+        ends(dir.path(), call, 0);
+    }
+}

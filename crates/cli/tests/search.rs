@@ -368,3 +368,25 @@ fn the_dry_run_says_what_a_search_will_take() {
         "{quick}"
     );
 }
+
+#[test]
+fn a_search_that_no_rate_ended_is_no_change_in_a_history() {
+    let dir = TempDir::new().unwrap();
+    for study in 0..6 {
+        let seed = format!("sweep.seed={study}");
+        let highest = if study < 3 { "1000" } else { "300" };
+        let highest = format!("slo.max_rate={highest}");
+        let of_search = ["--slo", LIMIT, "--quick", "--set", &seed, "--set", &highest];
+        let (code, said) = run(dir.path(), &[&["--set", MODEL][..], &of_search].concat());
+        assert_eq!(code, Some(0), "{said}");
+        let low = searches(dir.path())[0]["low"].as_f64().unwrap();
+        assert_eq!(low < 400.0, study >= 3, "the second half has lower bounds");
+        let kept = dir.path().join(format!("all/{study}"));
+        std::fs::create_dir_all(dir.path().join("all")).unwrap();
+        std::fs::rename(dir.path().join("out"), kept).unwrap();
+    }
+    let written = TAILMARK.run(dir.path(), &["history", "all"]);
+    assert!(written.status.success(), "{}", err(&written));
+    let said = format!("{}{}", out(&written), err(&written));
+    assert!(!said.contains("that hold"), "{said}");
+}

@@ -6,7 +6,7 @@ use std::{
     ops::Deref,
 };
 
-/// A file with an exclusive lock (`flock`), held until this is dropped.
+/// A file with a lock (`flock`), held until this is dropped.
 ///
 /// The lock is released explicitly, not only by closing the file. A starting process has a copy of
 /// every descriptor until it executes its program, and would hold the lock that long.
@@ -14,12 +14,26 @@ use std::{
 pub struct LockedFile(File);
 
 impl LockedFile {
-    /// Takes the lock without waiting; `None` if another program has it.
+    /// Takes the lock for this process alone, without waiting; `None` if another program has it.
     ///
     /// # Errors
     /// If the file system does not support locks.
     pub fn new(file: File) -> io::Result<Option<Self>> {
-        match file.try_lock() {
+        let locked = file.try_lock();
+        Self::from_locked(file, locked)
+    }
+
+    /// Takes it together with others that do the same; `None` if a program has it for itself.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn shared(file: File) -> io::Result<Option<Self>> {
+        let locked = file.try_lock_shared();
+        Self::from_locked(file, locked)
+    }
+
+    fn from_locked(file: File, locked: Result<(), TryLockError>) -> io::Result<Option<Self>> {
+        match locked {
             Ok(()) => Ok(Some(Self(file))),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),

@@ -5,7 +5,8 @@
 //! client whose request hangs hands nothing over. Only time in which requests are in flight or fail
 //! counts as silence, because nothing may be due for long at a low rate. Silence alone does not end
 //! a phase: a database that stalls, or whose requests take that long, comes back. It counts as lost
-//! only if requests still fail then, or if the phase reaches its end meanwhile.
+//! only if requests still fail then, or if the phase reaches its end meanwhile. Beyond the end nothing
+//! is sent, so silence shows nothing unless it began before the end and no request in flight succeeds.
 
 use crate::clock::{Clock, Tick, nanos};
 use crossbeam_utils::CachePadded;
@@ -25,6 +26,9 @@ pub const NO_ANSWER_S: u64 = 10;
 /// How recent a failure must be to show that the database does not answer, seconds. A failure at
 /// the start of a stall shows nothing.
 const RECENT_S: u64 = 3;
+
+/// How long before the end of the phase a silence that goes beyond it has begun at least, nanoseconds.
+const BEFORE_END_NS: u64 = 1_000_000_000;
 
 /// The state of one client while it runs. Only the client writes it.
 #[derive(Debug)]
@@ -109,6 +113,8 @@ pub struct Silence {
     /// The longest silence that ended with a success, nanoseconds.
     longest_ns: u64,
     found: Option<UnexplainedSilence>,
+    /// What it is if none of the requests in flight at the end succeeds.
+    at_end: Option<UnexplainedSilence>,
 }
 
 /// Silence that a slow database does not explain, with its length in nanoseconds.
@@ -130,6 +136,7 @@ impl Silence {
         self.failed = look.failed;
         if look.succeeded > self.succeeded {
             self.succeeded = look.succeeded;
+            self.at_end = None;
             if let Some(since) = self.since.take() {
                 if look.succeeded >= end && end.saturating_sub(since) >= self.bound_ns() {
                     self.found = Some(UnexplainedSilence::Hanging(end - since));
@@ -148,13 +155,18 @@ impl Silence {
         if silent_ns < self.bound_ns() {
             return;
         }
+        let is_over = look.now >= end;
+        if is_over && end.saturating_sub(since) < BEFORE_END_NS {
+            return;
+        }
         let recent_ns = nanos(Duration::from_secs(RECENT_S));
         let is_failing = look.failed > since && look.now.saturating_sub(look.failed) <= recent_ns;
-        self.found = if is_failing {
-            Some(UnexplainedSilence::Failing(silent_ns))
-        } else {
-            (look.now >= end).then_some(UnexplainedSilence::Hanging(silent_ns))
-        };
+        if is_failing {
+            self.found = Some(UnexplainedSilence::Failing(silent_ns));
+        } else if is_over {
+            let hanging = UnexplainedSilence::Hanging(silent_ns);
+            self.at_end.get_or_insert(hanging);
+        }
     }
 
     /// Whether to end the phase, because requests fail and none has succeeded for too long.
@@ -164,7 +176,7 @@ impl Silence {
 
     /// The finding, if any.
     pub fn finding(&self) -> Option<Finding> {
-        let (ns, what) = match self.found? {
+        let (ns, what) = match self.found.or(self.at_end)? {
             UnexplainedSilence::Failing(ns) => {
                 (ns, "while others failed, so this point was ended early")
             }
@@ -279,6 +291,24 @@ mod tests {
     fn an_answer_after_the_end_does_not_undo_the_silence_until_then() {
         let tell = |second| (if second < 30 { 50 } else { 301 }, 0, Some(0));
         assert!(text(&looked(30, 31, tell)).contains("for 25 s"));
+    }
+
+    #[test]
+    fn requests_in_flight_at_the_end_that_succeed_later_are_only_slow() {
+        let tell = |second| (if second < 25 { 50 } else { 250 }, 0, Some(0));
+        assert!(text(&looked(8, 24, tell)).contains("for 10 s"));
+        assert_eq!(text(&looked(8, 25, tell)), "");
+    }
+
+    #[test]
+    fn one_request_that_hangs_or_fails_beyond_the_end_is_no_silence_of_all() {
+        for failed in [0, 590] {
+            let tell = |second: u64| {
+                let failed = if second < 59 { 0 } else { failed };
+                (second.min(30) * 10, failed, Some(5))
+            };
+            assert_eq!(text(&looked(30, 60, tell)), "");
+        }
     }
 
     #[test]

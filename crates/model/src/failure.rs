@@ -126,13 +126,11 @@ impl Phase {
         }
     }
 
-    /// Whether there were reads or scans and each of them found nothing.
+    /// Whether there were reads of which each found nothing, or such scans.
     pub fn found_nothing(&self) -> bool {
         let looked = [Kind::Read, Kind::Scan].map(|kind| self.kinds.get(&kind));
-        let (count, not_found) = looked.iter().flatten().fold((0, 0), |sum, kind| {
-            (sum.0 + kind.count, sum.1 + kind.not_found)
-        });
-        count > 0 && count == not_found
+        let mut looked = looked.into_iter().flatten();
+        looked.any(|kind| kind.count > 0 && kind.count == kind.not_found)
     }
 }
 
@@ -281,8 +279,11 @@ mod tests {
             }
             assert_eq!(phase.found_nothing(), nothing);
         }
+        let scan = phase.kinds[&Kind::Update].clone();
+        phase.kinds.insert(Kind::Scan, scan);
+        assert!(phase.found_nothing(), "scans do not hide reads");
         phase.kinds.remove(&Kind::Read);
-        assert!(!phase.found_nothing(), "nothing was looked for");
+        assert!(!phase.found_nothing(), "nothing was read");
     }
 
     #[test]

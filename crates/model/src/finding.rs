@@ -289,7 +289,7 @@ findings! {
     }
     NOTHING_FOUND {
         name: "nothing-found",
-        about: "every read found nothing",
+        about: "every read, or every scan, found nothing",
         means: "Nothing was read, so the point is excluded from peaks and comparisons. Check that \
                 the data set is where it was loaded, with as many records as the workload reads.",
         changes_headline: true,

@@ -183,7 +183,7 @@ fn three_digits(value: f64) -> String {
 }
 
 /// A fraction as a signed whole percentage: `+60 %`, `−8 %`. Only a fall to 0 is 100 %; others are
-/// less: `−99.7 %`.
+/// less: `−99.7 %`. One that would be 0 has a decimal: `+0.3 %`.
 pub fn change(value: f64) -> String {
     let left = (1.0 + value) * 100.0;
     if left > 0.0 && left < 0.5 {
@@ -192,13 +192,20 @@ pub fn change(value: f64) -> String {
     }
     // 103.5 over 100 is 3.5 %, which is 3.4999999 in binary.
     let last_digits = 1e-9_f64.copysign(value);
-    let percent = (value * 100.0 + last_digits).round();
+    let rounded = |to: f64| ((value * 100.0 + last_digits) * to).round() / to;
+    let percent = match rounded(1.0) {
+        0.0 => rounded(10.0),
+        whole => whole,
+    };
     let sign = match percent {
         p if p > 0.0 => "+",
         p if p < 0.0 => "\u{2212}",
         _ => "±",
     };
-    format!("{sign}{} %", whole(percent.abs()))
+    match percent.abs() {
+        small if small > 0.0 && small < 1.0 => format!("{sign}{small:.1} %"),
+        percent => format!("{sign}{} %", whole(percent)),
+    }
 }
 
 /// A fraction as a percentage: `38 %`, with one decimal below ten, two digits below one: `0.15 %`.

@@ -10,7 +10,8 @@ use crate::{
     wait::{RunStop, received},
 };
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
+    hash::{DefaultHasher, Hash, Hasher},
     io::{BufRead, BufReader, Read, Write},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -37,6 +38,8 @@ const BURST: usize = 8;
 const SAMPLES_BYTES_MAX: usize = 64 << 20;
 /// The most bytes of names that an agent's probes may have.
 const NAMES_BYTES_MAX: usize = 4 << 20;
+/// The most different values that an agent may sample in a run. This machine keeps a series of each.
+const SERIES_MAX: usize = 100_000;
 /// The most messages of one kind that wait to be taken.
 const MESSAGES_MAX: usize = 1000;
 
@@ -376,7 +379,11 @@ fn next(from: &mut impl BufRead, rate: &mut Rate) -> Result<Option<Line>, String
 
 /// The identities of each probe's values, which it sends only when they change.
 #[derive(Default)]
-struct Names(HashMap<String, Vec<SampleId>>);
+struct Names {
+    known: HashMap<String, Vec<SampleId>>,
+    /// The hash of every identity so far.
+    seen: HashSet<u64>,
+}
 
 impl Names {
     /// A sample with the identities of its values; `None` if they are unknown.
@@ -388,8 +395,18 @@ impl Names {
             values,
         } = sample;
         if let Some(new) = names {
-            self.0.insert(probe.clone(), new);
-            let all = self.0.iter();
+            self.seen.extend(new.iter().map(|named| {
+                let mut hasher = DefaultHasher::new();
+                (&probe, &named.subject, &named.name).hash(&mut hasher);
+                hasher.finish()
+            }));
+            if self.seen.len() > SERIES_MAX {
+                return Err(format!(
+                    "it samples more than {SERIES_MAX} different values"
+                ));
+            }
+            self.known.insert(probe.clone(), new);
+            let all = self.known.iter();
             let bytes =
                 all.map(|(name, known)| name.len() + known.iter().map(bytes_of).sum::<usize>());
             if bytes.sum::<usize>() > NAMES_BYTES_MAX {
@@ -399,7 +416,7 @@ impl Names {
             }
         }
         let known = self
-            .0
+            .known
             .get(&probe)
             .filter(|known| known.len() == values.len());
         Ok(known.map(|known| AgentSample {

@@ -32,9 +32,21 @@ pub fn headline(data: &Data, sweep: &SweepTable<'_>, index: &Index<'_>) -> Optio
         .collect();
     texts.into_iter().reduce(sentence).or_else(|| {
         let has_peaks = sweep.groups.iter().any(WorkloadGrid::has_peaks);
-        let none = "No two systems have a valid point in common.";
-        (sweep.systems.len() > 1 && has_peaks).then(|| Text::plain(none))
+        let none = || match invalid_baseline(sweep) {
+            Some(baseline) => Text::strong(baseline)
+                .and(", the baseline, has no valid point, so nothing is compared."),
+            None => Text::plain("No two systems have a valid point in common."),
+        };
+        (sweep.systems.len() > 1 && has_peaks).then(none)
     })
+}
+
+/// The baseline, if none of its points is valid.
+fn invalid_baseline<'a>(sweep: &SweepTable<'a>) -> Option<&'a str> {
+    let baseline = sweep.baseline()?;
+    let mut groups = sweep.groups.iter();
+    let is_valid = groups.any(|group| group.cells_of(baseline).any(|cell| cell.fault.is_none()));
+    (!is_valid).then_some(baseline)
 }
 
 /// One thing that systems are compared in, over the workloads.

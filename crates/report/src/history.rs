@@ -19,7 +19,7 @@ use std::{
     fs,
     path::{Component, Path, PathBuf},
 };
-use tailmark_model::{Bounded, Header, Metric, in_one_line, number, printable};
+use tailmark_model::{Bound, Bounded, Header, Metric, in_one_line, number, printable};
 use tailmark_stats::{
     comparison::RunsRead,
     statistics::{self, SIDE_MIN},
@@ -200,8 +200,15 @@ fn entry(dir: &Path, metrics: &[Metric]) -> Result<Entry, Error> {
     })
 }
 
-/// The highest rate that held the limits of a search. `None` if none did.
+/// The highest rate that held the limits of a search, a lower bound if no higher rate broke them.
+/// `None` if none did.
 fn held(search: &Search) -> Option<Level> {
+    let answer = search.answer();
+    let bound = if answer.high.is_some() {
+        Bound::Exact
+    } else {
+        Bound::AtLeast
+    };
     Some(Level {
         name: LevelName {
             workload: workload_title(&search.slo.workload),
@@ -209,7 +216,10 @@ fn held(search: &Search) -> Option<Level> {
             at: format!("that hold {}", search.settings.target()),
         },
         system: search.slo.system.clone(),
-        value: Bounded::exact(search.answer().low?),
+        value: Bounded {
+            value: answer.low?,
+            bound,
+        },
     })
 }
 

@@ -252,8 +252,14 @@ impl<'a> SweepTable<'a> {
     /// The most repeats of any point.
     #[must_use]
     pub fn repeats(&self) -> usize {
-        let sizes = self.all_groups().flat_map(WorkloadGrid::cell_sizes);
-        sizes.max().unwrap_or(0)
+        self.fewest_and_most_repeats().map_or(0, |(_, most)| most)
+    }
+
+    /// The repeats of the points with the fewest and the most.
+    #[must_use]
+    pub fn fewest_and_most_repeats(&self) -> Option<(usize, usize)> {
+        let sizes = || self.all_groups().flat_map(WorkloadGrid::cell_sizes);
+        sizes().min().zip(sizes().max())
     }
 }
 

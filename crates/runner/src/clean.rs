@@ -99,7 +99,7 @@ impl Cleaning {
                 }
                 match look_at(&system, &place, plan, &id) {
                     Ok(found) => {
-                        let kept = found.iter().flat_map(|remains| &remains.kept);
+                        let kept = found.iter().flat_map(|found| &found.kept);
                         let why = "it holds something of another program";
                         not_touched.extend(kept.map(|kept| (kept.clone(), why.to_owned())));
                         remains.extend(found);

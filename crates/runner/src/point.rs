@@ -11,9 +11,11 @@ use crate::{
 };
 use std::{
     collections::BTreeMap,
+    fs::File,
     path::{Path, PathBuf},
     time::Instant,
 };
+use tailmark_driver::LockedFile;
 use tailmark_engine::{Observer, Spec, Stop, clock_step_ms};
 use tailmark_model::{Fact, Header, Load, Phase, PointKey, System, instant::unix_ms};
 use tailmark_prepare::LeftChanges;
@@ -86,6 +88,29 @@ pub struct CallStudy {
     study: Study,
     /// The name of the system in it.
     system: String,
+    /// Keeps runs and `clean` out, but not other calls; `None` if the file system has no locks.
+    _lock: Option<LockedFile>,
+}
+
+/// Holds a run directory together with other calls. Creates it if it does not exist.
+fn shared_lock(dir: &Path) -> Result<Option<LockedFile>, Error> {
+    let failed = |source| {
+        Error::Unwritable(Box::new(Error::Io {
+            action: "use",
+            path: dir.to_owned(),
+            source,
+        }))
+    };
+    tailmark_study::owner::create_dir_all(dir).map_err(failed)?;
+    let directory = File::open(dir).map_err(failed)?;
+    match LockedFile::shared(directory) {
+        Ok(None) => Err(Error::Busy {
+            dir: dir.to_owned(),
+        }),
+        // Not every file system has locks.
+        Err(_) => Ok(None),
+        Ok(lock) => Ok(lock),
+    }
 }
 
 impl CallStudy {
@@ -93,13 +118,14 @@ impl CallStudy {
     /// its driver, its place or a setting that `counts` becomes another system.
     ///
     /// # Errors
-    /// If the study cannot be created, opened or written.
+    /// If the study cannot be created, opened or written, or a run uses it.
     pub fn open(
         dir: &Path,
         header: &Header,
         system: &System,
         counts: impl Fn(&str) -> bool,
     ) -> Result<Self, Error> {
+        let lock = shared_lock(dir)?;
         let study = Study::open_or_create(dir, header, std::slice::from_ref(system))?;
         let name = study.add_system_apart(system, counts)?;
         let mut facts = tailmark_machine::machine_facts();
@@ -112,6 +138,7 @@ impl CallStudy {
             dir: dir.to_owned(),
             study,
             system: name,
+            _lock: lock,
         })
     }
 

@@ -78,7 +78,9 @@ fn rates_have_commas_and_low_ones_a_decimal() {
 fn changes_and_ratios_are_written_as_the_studies_do() {
     assert_eq!(change(0.596), "+60 %");
     assert_eq!(change(-0.081), "\u{2212}8 %");
-    assert_eq!(change(0.001), "±0 %");
+    assert_eq!(change(0.001), "+0.1 %");
+    assert_eq!(change(-0.0044), "\u{2212}0.4 %");
+    assert_eq!(change(0.0004), "±0 %");
     assert_eq!(change(-0.9969), "\u{2212}99.7 %");
     assert_eq!(change(-0.999_59), "\u{2212}99.96 %");
     assert_eq!(change(-1.0), "\u{2212}100 %");
@@ -181,6 +183,7 @@ fn latencies_are_lower_or_higher_in_percent_and_from_twice_on_as_a_ratio() {
         (Bounded::exact(1.0 / 7.0), "7.0X lower"),
         (Bounded::exact(0.77), "23 % lower"),
         (Bounded::exact(1.0), "equal"),
+        (Bounded::exact(0.997), "0.3 % lower"),
         (Bounded::exact(1.08), "8 % higher"),
         (Bounded::exact(16.81), "17X higher"),
         (Bounded::at_least(1.5), "≥ 50 % higher"),

@@ -190,9 +190,15 @@ pub fn report_settings(raw: &RawPlan) -> Result<ReportSettings, Error> {
         });
     }
     let top = TableReader::top(raw)?;
+    let table = top.table("report", &[])?;
+    let settings = settings(&table)?;
+    // A default must not override what a study says.
+    let is_given = |key: &str| table.given().contains_key(key);
     Ok(ReportSettings {
         title: top.optional("title")?,
-        ..settings(&top.table("report", &[])?)?
+        equivalence: settings.equivalence.filter(|_| is_given("equivalence")),
+        latency_axis: settings.latency_axis.filter(|_| is_given("latency_axis")),
+        ..settings
     })
 }
 

@@ -15,10 +15,10 @@ mod rates;
 mod refused;
 mod shipped;
 
-use super::{DropCaches, Error, Order, Plan, RawPlan, Reload, Warmup};
+use super::{DropCaches, Error, Order, Plan, RawPlan, Reload, Warmup, report_settings};
 use std::{path::Path, time::Duration};
 use tailmark_driver::{Location, Semantics};
-use tailmark_model::ALLOW_ERRORS;
+use tailmark_model::{ALLOW_ERRORS, LatencyAxis, ReportSettings};
 use tailmark_stats::{comparison::equivalence, statistics::EQUIVALENCE};
 use tailmark_workload::Distribution;
 
@@ -98,6 +98,15 @@ fn a_plan_has_the_band_that_a_study_without_the_key_has() {
     let mut header = plan.header;
     header.settings.report.equivalence = None;
     assert_eq!(equivalence(&header), EQUIVALENCE);
+}
+
+#[test]
+fn a_report_without_flags_overrides_nothing_of_its_studies() {
+    let read = |text: &str| report_settings(&RawPlan::parse("test", text).unwrap()).unwrap();
+    assert_eq!(read(""), ReportSettings::default());
+    let given = read("[report]\nequivalence = '3%'\nlatency_axis = 'log'");
+    assert_eq!(given.equivalence, Some(EQUIVALENCE));
+    assert_eq!(given.latency_axis, Some(LatencyAxis::Log));
 }
 
 #[test]

@@ -260,6 +260,30 @@ fn samples_with_long_names_take_bounded_memory_until_they_are_taken() {
 }
 
 #[test]
+fn an_agent_that_samples_something_new_without_end_is_left() {
+    let mut names = Names::default();
+    let mut sent = 0..;
+    let mut next = || {
+        let name = |number: u32| SampleId {
+            subject: number.to_string(),
+            name: "busy_s".to_owned(),
+            kind: tailmark_model::SeriesKind::Counter,
+        };
+        let new: Vec<_> = sent.by_ref().take(500).map(name).collect();
+        let sample = Sample {
+            probe: "cpu".to_owned(),
+            at_ns: 0,
+            values: vec![1.0; new.len()],
+            names: Some(new),
+        };
+        names.taken(sample).err()
+    };
+    let samples = SERIES_MAX / 500;
+    assert!((0..samples).all(|_| next().is_none()));
+    assert!(next().unwrap().contains("different values"));
+}
+
+#[test]
 fn what_an_agent_says_has_no_control_characters_and_errors_repeat_little_of_it() {
     let lost = lost_by(|other| writeln!(other, "\u{1b}[2J{}", "x".repeat(100_000)));
     assert!(!lost.contains('\u{1b}') && lost.len() < 1000, "{lost}");

@@ -104,6 +104,8 @@ pub struct Cell {
     pub strong: bool,
     /// Of less weight: a value with few samples, or none.
     pub muted: bool,
+    /// Why the number is of a point that is not valid; empty: it is valid.
+    pub fault: String,
     /// The findings that qualify it.
     pub badges: Vec<Badge>,
     /// The link target, if the format supports links; empty: none.

@@ -221,9 +221,10 @@ fn points(data: &Data, sweep: &SweepTable<'_>) -> [Row; 5] {
             ends.join(" to ")
         }
     });
-    let repeats = match sweep.repeats() {
-        0 => String::new(),
-        n => number::plural(n as u64, "run"),
+    let repeats = match sweep.fewest_and_most_repeats() {
+        None => String::new(),
+        Some((fewest, most)) if fewest < most => format!("{fewest} to {most} runs"),
+        Some((_, most)) => number::plural(most as u64, "run"),
     };
     let each = [length.unwrap_or_default(), repeats];
     let tools = data.headers.iter();

@@ -27,26 +27,31 @@ fn files(report: &Report) -> Result<Vec<ReportFile>, Error> {
 }
 
 /// The titles with their groups and units, then the rows: numbers as measured, without rounding,
-/// and other cells as text. Details are left out. Cells without a value are empty, and so are words
-/// in a column of numbers. If a column contains bounds, columns of `true` and `false` follow that
-/// mark them, as in exports.
+/// and other cells as text. Ranges below a value are left out. Cells without a value are empty. If a
+/// column contains bounds, columns of `true` and `false` follow that mark them, as in exports. If a
+/// cell of a column of numbers has more to say, a column of notes follows: why there is no number, why
+/// it is not valid, and the codes of its findings.
 #[must_use]
 pub fn csv(table: &Table) -> String {
     let mut out = Writer::from_writer(Vec::new());
     let columns = table.columns.iter().enumerate();
     let columns: Vec<_> = columns
-        .map(|(at, column)| (column, bounds(table, at)))
+        .map(|(at, column)| (column, bounds(table, at), has_notes(table, at, column)))
         .collect();
-    let titles = columns.iter().flat_map(|(column, sides)| {
+    let titles = columns.iter().flat_map(|(column, sides, has_notes)| {
         let flags = sides.iter().map(|side| flag_title(column, *side));
-        std::iter::once(title(column)).chain(flags)
+        let note = has_notes.then(|| joined(&[&column.group, &column.title, "note"]));
+        std::iter::once(title(column)).chain(flags).chain(note)
     });
     out.write_record(titles).expect(MEMORY);
     for row in &table.rows {
         let cells = row.cells.iter().zip(&columns);
-        let values = cells.flat_map(|(cell, (column, sides))| {
+        let values = cells.flat_map(|(cell, (column, sides, has_notes))| {
             let flags = sides.iter().map(|side| flag(cell, *side));
-            std::iter::once(value(cell, column)).chain(flags)
+            let note = has_notes.then(|| note(cell, column));
+            std::iter::once(value(cell, column))
+                .chain(flags)
+                .chain(note)
         });
         out.write_record(values).expect(MEMORY);
     }
@@ -66,6 +71,24 @@ fn bounds(table: &Table, at: usize) -> Vec<Bound> {
 fn flag(cell: &Cell, side: Bound) -> String {
     let is_it = cell.value.map(|value| (value.bound == side).to_string());
     is_it.unwrap_or_default()
+}
+
+/// Whether a cell of a column has a note.
+fn has_notes(table: &Table, at: usize, column: &Column) -> bool {
+    let mut cells = table.rows.iter().filter_map(|row| row.cells.get(at));
+    column.numeric && cells.any(|cell| !note(cell, column).is_empty())
+}
+
+/// What the number of a cell does not say; empty if that is nothing.
+fn note(cell: &Cell, column: &Column) -> String {
+    let has_no_number = cell.value.is_none() && value(cell, column).is_empty();
+    let words = has_no_number.then_some([&cell.text, &cell.detail]);
+    let words = words.into_iter().flatten();
+    let words = words.filter(|words| **words != Cell::none().text);
+    let codes = cell.badges.iter().map(|badge| &badge.code);
+    let notes = words.chain([&cell.fault]).chain(codes);
+    let notes = notes.filter(|note| !note.is_empty()).map(String::as_str);
+    text(&notes.collect::<Vec<_>>().join("; "))
 }
 
 const MEMORY: &str = "memory takes whole rows, and all have a cell for each column";
@@ -112,7 +135,7 @@ fn text(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TableRow;
+    use crate::{Badge, TableRow};
     use tailmark_model::Bounded;
 
     #[test]
@@ -129,11 +152,21 @@ mod tests {
     }
 
     #[test]
-    fn a_column_of_numbers_has_numbers_alone() {
+    fn a_column_of_numbers_has_numbers_alone_and_its_words_are_in_a_column_of_notes() {
+        let badge = Badge {
+            letter: "A".to_owned(),
+            code: "machine-busy".to_owned(),
+        };
         let rows = [
             Cell::new("≤ 49 us").with_bounded(Bounded::at_most(49.9)),
             Cell::new("none: above it at every thread count"),
-            Cell::new("50 us").with_value(50.0),
+            Cell::new("50 us").with_value(50.0).with_detail("49 – 51"),
+            Cell::none(),
+            Cell {
+                fault: "12 % failed".to_owned(),
+                badges: vec![badge],
+                ..Cell::new("51 us").with_value(51.0)
+            },
         ];
         let table = Table {
             columns: vec![Column::number("p99").unit("us")],
@@ -147,7 +180,9 @@ mod tests {
         };
         assert_eq!(
             csv(&table),
-            "p99 [us],p99 at most\n49.9,true\n,\n50,false\n"
+            "p99 [us],p99 at most,p99 note\n49.9,true,\n\
+             ,,none: above it at every thread count\n50,false,\n,,\n\
+             51,false,12 % failed; machine-busy\n"
         );
     }
 

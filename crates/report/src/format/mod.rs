@@ -11,7 +11,7 @@ mod pictures;
 pub mod terminal;
 
 use crate::{
-    Block, Card, Cell, Column, Data, Error, SECTIONS, Section, Table, TableRow, author,
+    Block, Card, CardFigure, Cell, Column, Data, Error, SECTIONS, Section, Table, TableRow, author,
     draw::{self, Drawing},
     findings, logo,
     section::{self, Rendered},
@@ -451,31 +451,30 @@ fn facts(data: &Data) -> Vec<String> {
 
 /// Cards as a table, for formats that have none.
 fn cards(cards: &[Card]) -> Table {
-    let figures = cards.iter().map(|card| card.figures.len()).max();
-    let row = |card: &Card| {
-        let mut cells = vec![Cell::new(&card.title)];
-        for figure in &card.figures {
-            let badges = if cells.len() == 1 {
+    let row = |card: &Card, at: usize, figure: &CardFigure| {
+        let is_first = at == 0;
+        let value = Cell {
+            strong: true,
+            badges: if is_first {
                 card.badges.clone()
             } else {
                 Vec::new()
-            };
-            let value = Cell {
-                strong: true,
-                badges,
-                ..Cell::new(&figure.value)
-            };
-            cells.extend([value, Cell::new(&figure.about)]);
-        }
-        cells.resize_with(1 + 2 * figures.unwrap_or(0), Cell::default);
+            },
+            ..Cell::new(&figure.value)
+        };
+        let title = if is_first { card.title.as_str() } else { "" };
         TableRow {
-            cells,
+            cells: vec![Cell::new(title), value, Cell::new(&figure.about)],
             total: false,
         }
     };
+    let rows = cards.iter().flat_map(|card| {
+        let figures = card.figures.iter().enumerate();
+        figures.map(move |(at, figure)| row(card, at, figure))
+    });
     Table {
-        columns: vec![Column::text(""); 1 + 2 * figures.unwrap_or(0)],
-        rows: cards.iter().map(row).collect(),
+        columns: vec![Column::text(""); 3],
+        rows: rows.collect(),
         ..Table::default()
     }
 }

@@ -51,7 +51,7 @@ fn render(data: &Data) -> Vec<Block> {
     if !missing.is_empty() {
         let missing: Vec<&str> = missing.iter().map(String::as_str).collect();
         blocks.push(Block::Text(Text::strong("Not compared: ").and(format!(
-            "{}. Points of one of the studies failed, or it has other points.",
+            "{}. In one of the studies the points failed, are missing, or have only bounds.",
             number::list(&missing)
         ))));
     }

@@ -256,6 +256,7 @@ impl<'a> Grid<'_, 'a> {
         Cell {
             strong: is_rate && self.peaks[at].is_some_and(|p| p.threads == step.threads),
             muted: written.muted || cell.fault.is_some(),
+            fault: cell.fault_text().unwrap_or_default(),
             badges: if is_rate {
                 self.index.badges(findings)
             } else {

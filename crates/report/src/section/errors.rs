@@ -79,15 +79,17 @@ fn invalid(data: &Data) -> Vec<Text> {
     let invalid = points.filter_map(|point| Some((point, data.fault(point)?)));
     let line = |(point, fault): (&Point, Fault)| {
         let phase = &point.phase;
+        let counts = format!(
+            ", {} of {} operations; {} ops/s succeeded and {} ops/s failed.",
+            number::count(phase.failed),
+            number::count(phase.operations),
+            number::rate(phase.ops_per_sec()),
+            number::rate(phase.errors_per_sec())
+        );
+        let counts = if phase.failed > 0 { &counts } else { "." };
         Text::plain(format!("{}: ", point_title(point)))
             .and_strong(fault.to_string())
-            .and(format!(
-                ", {} of {} operations; {} ops/s succeeded and {} ops/s failed.",
-                number::count(phase.failed),
-                number::count(phase.operations),
-                number::rate(phase.ops_per_sec()),
-                number::rate(phase.errors_per_sec())
-            ))
+            .and(counts)
     };
     invalid.map(line).collect()
 }

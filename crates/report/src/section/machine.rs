@@ -122,6 +122,7 @@ fn row(system: &System, cell: &GridCell<'_>, shown: &[Metric]) -> TableRow {
     cells.extend(shown.iter().map(figure));
     for cell_of in &mut cells {
         cell_of.muted |= cell.fault.is_some();
+        cell_of.fault = cell.fault_text().unwrap_or_default();
     }
     TableRow {
         cells,

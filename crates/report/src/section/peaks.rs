@@ -178,7 +178,7 @@ fn row<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> TableRow {
 fn peak_cells<'a>(group: &WorkloadGrid<'a>, system: &'a System, strong: bool) -> [Cell; 2] {
     match group.peak(&system.name) {
         None if group.has(&system.name) => {
-            let none = Cell::none().with_detail("no point without a failed run");
+            let none = Cell::none().with_detail("no valid point");
             [none, Cell::none()]
         }
         None => [Cell::none(), Cell::none()],

@@ -107,6 +107,7 @@ fn row(
                 .fault_text()
                 .unwrap_or_else(|| ops.range(number::bounded_rate)),
             muted: cell.fault.is_some(),
+            fault: cell.fault_text().unwrap_or_default(),
             badges: index.badges(findings),
             ..Cell::new(number::rate(ops.middle)).with_value(ops.middle)
         }

@@ -14,7 +14,7 @@ use crate::{
     compare::{self, ComparedAt},
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_model::{Metric, number};
+use tailmark_model::{Fault, Metric, number};
 
 /// The level of detail of a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,11 +108,13 @@ fn without_baseline(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<
 fn skipped(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
     let mut text = Text::plain("Not compared: ");
     let said = text.0.len();
+    let mut have_failed = false;
     for system in sweep.systems.iter().chain(&sweep.ceilings) {
         let cells = group.cells_of(&system.name);
         let points = cells.filter_map(|cell| {
             let place = cell.step.place();
             let fault = cell.fault_text()?;
+            have_failed |= matches!(cell.fault, Some(Fault::Failed(_)));
             Some(format!("{place} ({fault})"))
         });
         let points: Vec<String> = points.collect();
@@ -126,10 +128,12 @@ fn skipped(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
             .and_strong(&*system.name)
             .and(format!(" at {}", number::list(&points)));
     }
-    let rule = format!(
-        ". A point where more than {} of the operations failed cannot be a peak.",
-        sweep.data.allow_errors_text()
-    );
+    let rule = if have_failed {
+        let allowed = sweep.data.allow_errors_text();
+        format!(". A point where more than {allowed} of the operations failed cannot be a peak.")
+    } else {
+        ".".to_owned()
+    };
     (text.0.len() > said).then(|| text.and(rule))
 }
 

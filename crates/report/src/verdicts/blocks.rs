@@ -14,7 +14,7 @@ use crate::{
     section::{RATIO, metric_cell, probability},
 };
 use std::collections::BTreeMap;
-use tailmark_model::{Metric, finding::UNEQUAL_CONDITIONS, number};
+use tailmark_model::{Metric, PointKey, finding::UNEQUAL_CONDITIONS, number};
 use tailmark_stats::{
     Comparison,
     comparison::{Place, Verdict},
@@ -90,9 +90,12 @@ fn tables(verdicts: &Verdicts) -> Vec<Block> {
     let all = at_points.chain([(Metric::OPS_PER_SEC, true)]);
     let tables = all.filter_map(|(metric, are_peaks)| table(verdicts, metric, are_peaks));
     let mut blocks: Vec<_> = tables.map(Block::Table).collect();
-    if verdicts.comparisons.is_empty() {
-        let none =
-            "No point of both was measured without a failure, so there is nothing to compare.";
+    if blocks.is_empty() {
+        let none = if verdicts.comparisons.is_empty() {
+            "No point of both was measured without a failure, so there is nothing to compare."
+        } else {
+            "Nothing is compared: at every point a value is missing, or both are bounds."
+        };
         blocks.push(Block::Text(Text::plain(none)));
     }
     blocks.push(Block::Text(Text::plain(about(verdicts))));
@@ -178,6 +181,14 @@ fn cells(comparison: &Comparison) -> Vec<Cell> {
 /// The place of a comparison, in words.
 fn at(found: &Comparison) -> String {
     let place = match found.place {
+        Place::Peak {
+            threads_a,
+            threads_b,
+            ..
+        } if [threads_a, threads_b].contains(&PointKey::PEAK) && threads_a != threads_b => {
+            let counts = [threads_a, threads_b].map(number::threads);
+            counts.join(" and ")
+        }
         Place::Peak {
             threads_a,
             threads_b,
@@ -274,8 +285,10 @@ fn about(verdicts: &Verdicts) -> String {
         Some((first, last)) => format!("on these days ({first} to {last})"),
         None => "on the days of these runs".to_owned(),
     };
-    let is_verdict =
-        |c: &Comparison| !matches!(c.verdict, Verdict::TooFewRuns | Verdict::NotTestable);
+    let is_verdict = |c: &Comparison| {
+        verdicts.metrics.contains(&c.metric)
+            && !matches!(c.verdict, Verdict::TooFewRuns | Verdict::NotTestable)
+    };
     let subject = if verdicts.comparisons.iter().any(is_verdict) {
         "Verdicts hold"
     } else {

@@ -283,7 +283,7 @@ fn nothing_found(point: &PointContext<'_>) -> Option<Sentence> {
     let is_expected = has_operation(&point.key.workload, |op| op == Op::ReadMissing);
     (point.phase().found_nothing() && !is_expected).then(|| {
         Sentence::new(
-            "Every read found nothing, so nothing was read: the point is excluded from peaks and \
+            "Every read, or every scan, found nothing: the point is excluded from peaks and \
              comparisons. Check that the data set is where it was loaded, with as many records as \
              the workload reads.",
         )
@@ -364,17 +364,28 @@ fn too_few_samples(point: &PointContext<'_>) -> Option<Sentence> {
     } else {
         format!("{} to {}", first.name, last.name)
     };
-    let needed_s = (needed / rate.max(1e-9)).ceil().min(1e9);
+    let needed_s = (needed / rate).ceil();
+    // In 30 years the rate is another one.
+    let has_time = needed_s < 1e9;
+    let time = if has_time {
+        " or {Time needed} at this rate"
+    } else {
+        ""
+    };
     let sentence = Sentence::new(format!(
         "{{Samples}} {{Requests}} are too few to state {{Not stated}}: it takes 10 samples beyond a \
-         quantile, for {} {{Samples needed}} {{Requests}} or {{Time needed}} at this rate.",
+         quantile, for {} {{Samples needed}} {{Requests}}{time}.",
         last.name
     ));
     let sentence = sentence.text("Requests", format!("{}s", kind.name()));
     let sentence = sentence.count("Samples", samples);
     let sentence = sentence.text("Not stated", not_stated);
     let sentence = sentence.count("Samples needed", needed as u64);
-    Some(sentence.number("Time needed", needed_s, Unit::Seconds))
+    Some(if has_time {
+        sentence.number("Time needed", needed_s, Unit::Seconds)
+    } else {
+        sentence
+    })
 }
 
 /// The highest quantile that the study is about: p99.99, or that of the plan's metric if it is

@@ -68,8 +68,8 @@ fn cut(values: &[f64], offset: usize, band: f64, cuts: &mut Vec<usize>) {
 
 /// The logarithm of the ratio of two levels, and the probability of one as large by chance; `None`
 /// if a value is not positive.
-fn difference(before: &[f64], behind: &[f64]) -> Option<(f64, f64)> {
-    let (a, b) = (Logs::from_values(before)?, Logs::from_values(behind)?);
+fn difference(before: &[f64], after: &[f64]) -> Option<(f64, f64)> {
+    let (a, b) = (Logs::from_values(before)?, Logs::from_values(after)?);
     let freedom = a.count + b.count - 2.0;
     // The squares of the errors of the means are the variances over the counts.
     let squares = |logs: &Logs| logs.squared_error() * logs.count * (logs.count - 1.0);

@@ -189,7 +189,8 @@ impl Clones {
         }
     }
 
-    /// Operations per second that all jobs were held to, by `rate_iops` or by `rate`.
+    /// Operations per second that all jobs were held to, by `rate_iops` or by `rate`; `None` if reads
+    /// or writes were not limited.
     ///
     /// # Errors
     /// Names a rate that is no number.
@@ -206,8 +207,11 @@ impl Clones {
                 .get(at)
                 .or_else(|| parts.last())
                 .map_or("", |part| part.trim());
-            if direction.total_ios == 0 || part.is_empty() {
+            if direction.total_ios == 0 {
                 continue;
+            }
+            if part.is_empty() {
+                return Ok(None);
             }
             let rate = scaled(part, options).ok_or_else(|| {
                 format!(

@@ -25,10 +25,13 @@ use std::{
     path::{Path, PathBuf},
 };
 use tailmark_model::{
-    Arrivals, Fact, Finding, Kind, Phase, Sentence, Summary,
-    finding::{ERRORS, MISSES, NOTHING_FOUND},
+    Arrivals, Fact, Finding, Kind, Phase, Sentence, Summary, Unit,
+    finding::{ERRORS, MISSES, NOTHING_FOUND, RATE_NOT_MET},
     printable::hex,
 };
+
+/// The share of the operations of a rate that may be missing.
+const MISSING_MAX: f64 = 0.01;
 
 /// A format that can be imported.
 #[derive(Debug, Clone, Copy)]
@@ -148,6 +151,26 @@ impl Imported {
             .extend(finding.into_iter().chain(misses));
     }
 
+    /// Gives a finding of a rate that was not reached. In other programs each client may have an
+    /// operation in flight at the end.
+    fn find_missed_rate(&mut self) {
+        let Some(target) = self.target_rate else {
+            return;
+        };
+        let due = target * self.phase.duration_s;
+        let missing = due - self.phase.operations as f64;
+        if missing > (MISSING_MAX * due).max(f64::from(self.threads)) {
+            let sentence = Sentence::new(
+                "The other program reached {Rate reached} of {Rate offered}. If operations queued \
+                 up, latencies from when they were sent do not show it.",
+            );
+            let sentence =
+                sentence.number("Rate reached", self.phase.ops_per_sec(), Unit::OpsPerSecond);
+            let sentence = sentence.number("Rate offered", target, Unit::OpsPerSecond);
+            self.phase.findings.push(RATE_NOT_MET.finding(sentence));
+        }
+    }
+
     /// A read that finds nothing is often cheaper than one that does; some workloads have no others.
     fn misses(&self) -> Option<Finding> {
         let read = self.phase.kinds.get(&Kind::Read)?;
@@ -207,6 +230,7 @@ impl Import {
                 for imported in all.iter_mut().filter(|own| own.of_study.is_none()) {
                     imported.leave_response_unknown();
                     imported.find_failures();
+                    imported.find_missed_rate();
                 }
                 Ok(all)
             }

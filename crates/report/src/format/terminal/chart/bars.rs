@@ -8,7 +8,7 @@ use crate::{
         text::{clean, width},
     },
 };
-use tailmark_model::number;
+use tailmark_model::{Bounded, number};
 
 /// Bars from left to right, those of a category below each other.
 pub fn lines(categories: &[String], series: &[PlotSeries], screen: Screen) -> Vec<String> {
@@ -52,9 +52,13 @@ pub fn lines(categories: &[String], series: &[PlotSeries], screen: Screen) -> Ve
             let name = fitted(name, of_series);
             let bar = screen.tint(own.color, &bar(mark.y / highest, room));
             let invalid = if mark.is_invalid { NOT_VALID } else { "" };
-            let sign = if mark.is_at_least { AT_LEAST } else { "" };
-            let value = number::rate(mark.y);
-            lines.push(format!("{category}  {name}  {bar} {sign}{value}{invalid}"));
+            let bounded = if mark.is_at_least {
+                Bounded::at_least(mark.y)
+            } else {
+                Bounded::exact(mark.y)
+            };
+            let value = number::bounded_rate(bounded);
+            lines.push(format!("{category}  {name}  {bar} {value}{invalid}"));
             category = " ".repeat(of_category);
         }
     }
