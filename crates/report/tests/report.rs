@@ -458,7 +458,7 @@ fn a_system_of_which_every_point_failed_leads_nothing() {
     };
     assert_eq!(
         table("peaks").rows[0].cells[1].detail,
-        "no point without a failed run"
+        "no valid point"
     );
     let share = &table("ceilings").rows[0].cells[3].text;
     assert_eq!(share, "–", "no share of the ceiling either");

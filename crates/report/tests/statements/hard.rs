@@ -182,6 +182,10 @@ fn a_baseline_that_failed_is_not_called_unmeasured() {
     }
     let expected = "B, the baseline, has no valid point here, so nothing is compared.";
     assert_said(&data, expected);
+    assert_eq!(
+        headline(&data),
+        "B, the baseline, has no valid point, so nothing is compared."
+    );
     let cards = blocks("summary", &data)
         .into_iter()
         .find_map(|block| match block {
