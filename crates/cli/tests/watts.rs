@@ -181,3 +181,102 @@ fn a_wall_meters_log_is_joined_by_time() {
     // The meter takes precedence over the command.
     near(&values(dir.path(), "new", "server_watts"), 123.0);
 }
+
+#[test]
+fn a_command_that_hangs_delays_no_point_and_its_metric_says_why() {
+    let dir = TempDir::new().unwrap();
+    let hangs = PLAN.replace("echo 20 W", "sleep 600");
+    let said = run(dir.path(), &hangs, &["--set", "sweep.repeats=1"]);
+    assert_says(&said, &["probe `power-command`", "did not end within"]);
+    assert!(values(dir.path(), "new", "server_watts").is_empty());
+    near(&values(dir.path(), "old", "server_watts"), 25.0);
+}
+
+#[test]
+fn a_command_that_prints_anything_but_watts_is_one_clear_message() {
+    for (command, why) in [
+        ("echo 20 25", "did not print one number of watts"),
+        (
+            r#"printf "\033[31m20""#,
+            "did not print one number of watts",
+        ),
+        ("kill -9 $$", "failed: signal: 9"),
+    ] {
+        let dir = TempDir::new().unwrap();
+        let broken = PLAN.replace("echo 20 W", command);
+        let said = run(dir.path(), &broken, &["--set", "sweep.repeats=1"]);
+        assert_says(&said, &[why]);
+        assert!(!said.contains('\u{1b}'), "{said}");
+        assert!(values(dir.path(), "new", "server_watts").is_empty());
+    }
+}
+
+#[test]
+fn prices_and_ratings_that_are_none_are_refused_by_their_key() {
+    let dir = TempDir::new().unwrap();
+    for (key, values) in [
+        ("price", &["-1", "inf", "nan", "1e300"][..]),
+        ("kwh_price", &["-0.1", "nan"]),
+        ("rated_tbw", &["0", "-7", "inf"]),
+        ("years", &["0", "nan", "1e9"]),
+        ("pue", &["0.5", "inf"]),
+        ("capacity", &["0", "\"-4TB\""]),
+        ("device_watts", &["0", "-3"]),
+        (
+            "currency",
+            &["\"=1+1\"", "\"\\u001b[31mEUR\"", "\"\"", "\"E R\"", "7"],
+        ),
+    ] {
+        for value in values {
+            let plan = PLAN.replace("kwh_price = 0.25", &format!("{key} = {value}"));
+            fs::write(dir.path().join("plan.toml"), plan).unwrap();
+            let refused = TAILMARK.run(dir.path(), &["run", "plan.toml", "--dry-run"]);
+            let said = err(&refused);
+            assert_eq!(refused.status.code(), Some(2), "{key} = {value}: {said}");
+            assert!(said.contains(&format!("cost.{key}")), "{value}: {said}");
+            assert!(!said.contains('\u{1b}'), "{said}");
+        }
+    }
+}
+
+#[test]
+fn a_free_system_costs_nothing_and_has_no_ratio() {
+    let dir = TempDir::new().unwrap();
+    let free =
+        PLAN.replace("kwh_price = 0.25", "years = 1")
+            .replacen("price = 1000", "price = 0", 1);
+    run(dir.path(), &free, &["--set", "sweep.repeats=4"]);
+    assert_eq!(values(dir.path(), "new", "cost_of_ownership"), [0.0; 4]);
+    let gate = "cost_of_ownership worse by 5%";
+    let args = ["compare", "out", "--fail-if", gate];
+    let compared = TAILMARK.run(dir.path(), &args);
+    assert_says(
+        &out(&compared),
+        &[&format!("UNSURE: {gate}"), "unknown or 0"],
+    );
+}
+
+#[test]
+fn systems_priced_in_two_currencies_are_not_compared_in_money() {
+    let dir = TempDir::new().unwrap();
+    let both = PLAN.replacen("price = 1000", "currency = \"USD\", price = 1000", 1);
+    run(dir.path(), &both, &[]);
+    let gate = "cost_per_million_ops worse by 5%";
+    let args = ["compare", "out", "--baseline", "old", "--fail-if", gate];
+    let compared = TAILMARK.run(dir.path(), &args);
+    assert_says(
+        &out(&compared),
+        &[&format!("UNSURE: {gate}"), "its currencies differ"],
+    );
+    assert_ne!(compared.status.code(), Some(0));
+    // Energy is compared as ever.
+    let energy = "ops_per_server_watt better by 50%";
+    let args_of_energy = ["compare", "out", "--baseline", "old", "--fail-if", energy];
+    assert_says(
+        &out(&TAILMARK.run(dir.path(), &args_of_energy)),
+        &[&format!("FAIL: {energy}")],
+    );
+    let page = TAILMARK.run(dir.path(), &["report", "out", "--format", "terminal"]);
+    let page = out(&page);
+    assert_says(&page, &["Prices are in EUR and USD.", " USD", " EUR"]);
+}

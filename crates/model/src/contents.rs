@@ -1,7 +1,7 @@
 //! What a study holds, as plain data: systems, facts, loads, points, series, findings.
 
 use crate::{
-    BlockQos, Censored, Failed, Finding, Kind, Latencies, Metric, Packed, PointKey,
+    BlockQos, Bounded, Censored, Failed, Finding, Kind, Latencies, Metric, Packed, PointKey,
     RankedLatencies, Series, StartLag, Summary, TimeBasis, new_latencies, printable,
 };
 use serde::{Deserialize, Serialize};
@@ -275,7 +275,12 @@ pub struct Phase {
     /// Samples of the machine during the phase.
     pub series: Vec<Series>,
     /// Metrics computed from the samples when the phase was written to a study.
-    pub figures: BTreeMap<Metric, f64>,
+    pub figures: BTreeMap<Metric, Bounded>,
+    /// The currency of figures of money; empty without any. A study keeps neither, because a plan
+    /// may change its prices.
+    pub currency: String,
+    /// What the energy in them covers: `server`, `processors and devices`; empty without energy.
+    pub energy_of: String,
     /// Findings that qualify the numbers.
     pub findings: Vec<Finding>,
     /// The database's own counters at the end (statistics), by name.

@@ -1,6 +1,6 @@
 //! What a plan states of a system's price and ratings, and what keeping the system costs.
 
-use crate::{Phase, PowerOf};
+use crate::{Phase, PowerOf, number};
 use serde::{Deserialize, Serialize};
 
 /// Hours of a year of 365.25 days.
@@ -71,6 +71,15 @@ impl SystemCost {
         (!of.is_empty()).then(|| (watts.into_iter().sum(), of))
     }
 
+    /// What the energy covers that is paid for, in words; empty if none is.
+    pub(crate) fn energy_of(&self, phase: &Phase) -> String {
+        let is_paid = self.kwh_price.is_some() && self.price_per_hour.is_none();
+        let paid = is_paid.then(|| self.paid_watts(phase)).flatten();
+        let parts = paid.map_or_else(Vec::new, |(_, parts)| parts);
+        let parts: Vec<&str> = parts.into_iter().map(PowerOf::name).collect();
+        number::list(&parts)
+    }
+
     /// Writes of the whole capacity per day at this load.
     pub fn drive_writes_per_day(&self, phase: &Phase) -> Option<f64> {
         let capacity = self.capacity? as f64;
@@ -84,11 +93,15 @@ impl SystemCost {
     }
 
     /// The cost of buying and running the system for [`Self::years`] at this load. Devices that
-    /// wear out earlier are bought again, in proportion.
+    /// wear out earlier are bought again, in proportion. `None` if they are rated and their writes
+    /// are not known.
     pub fn ownership(&self, phase: &Phase) -> Option<f64> {
         let hours = self.years * HOURS_PER_YEAR;
         if let Some(per_hour) = self.price_per_hour {
             return Some(per_hour * hours + self.price.unwrap_or(0.0));
+        }
+        if self.rated_tbw.is_some() {
+            host_bytes_per_s(phase)?;
         }
         let times = self.life_years(phase).map_or(1.0, |life| self.years / life);
         let bought = self.price? * times.max(1.0);

@@ -148,7 +148,12 @@ impl Phase {
     }
 }
 
-impl Sampled<'_> {
+impl<'a> Sampled<'a> {
+    /// The phase with the samples.
+    pub(crate) const fn phase(&self) -> &'a Phase {
+        self.phase
+    }
+
     fn named<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s Series> {
         let series = self.phase.series.iter();
         series.filter(move |series| series.probe == self.probe && series.name == name)
@@ -157,7 +162,7 @@ impl Sampled<'_> {
     /// The sum over all subjects sampled under a name. `None` if there is no subject, one has no
     /// value, or one server host was not sampled: such a sum would leave out machines that did part
     /// of the work.
-    fn sum(&self, name: &str, figure: impl Fn(&Series) -> Option<f64>) -> Option<f64> {
+    pub(crate) fn sum(&self, name: &str, figure: impl Fn(&Series) -> Option<f64>) -> Option<f64> {
         self.named(name).next()?;
         let sum = self.named(name).map(figure).sum::<Option<f64>>();
         sum.filter(|_| leave_out_no_host(self.named(name), &self.phase.series))

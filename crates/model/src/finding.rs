@@ -132,9 +132,9 @@ findings! {
     }
     COARSE_COUNTER {
         name: "coarse-counter",
-        about: "a drive's counter rose by few of its steps",
-        means: "Values that follow from the counter are known only within bounds, which the \
-                evidence states. Measure longer, or with more writes.",
+        about: "a drive's counter rose by few of its steps, or is updated late",
+        means: "Values that follow from the counter are stated between bounds, or are absent. \
+                Measure longer, or with more writes.",
         changes_headline: false,
     }
     DATA_ADOPTED {

@@ -3,7 +3,7 @@
 
 use crate::{
     Better, Bounded, Kind, METRICS, MetricRow, QUANTILES, Quantile, RankedLatencies,
-    metrics::{COSTS_FROM, FIGURES_FROM, Source},
+    metrics::{COSTS_FROM, FIGURES_FROM, MONEY, Source},
     number::{self, Ratios},
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
@@ -144,6 +144,11 @@ impl Metric {
         matches!(self.row().source, Source::AtMost(_))
     }
 
+    /// Whether values may be known between two ends: those that follow from counters of drives.
+    pub fn may_have_ends(self) -> bool {
+        matches!(self.row().source, Source::Stepped(_) | Source::Stated(_))
+    }
+
     /// Whether one of two values is better, so that systems can be compared in it.
     pub fn ranks(self) -> bool {
         self.row().better != Better::Neither
@@ -172,15 +177,22 @@ impl Metric {
         match (self.row().source, self.row().unit) {
             (Source::Latency(..), _) => number::bounded_latency(value),
             (_, "ops/s") => number::bounded_rate(value),
-            (_, "bytes") => value.text(number::bytes),
+            (_, "bytes") => number::bounded_bytes(value),
             _ => number::bounded_figure(value),
         }
     }
 
-    /// The value as sentences print it, with its unit, because no heading names it.
-    pub fn text_with_unit(self, value: Bounded) -> String {
+    /// Whether values are amounts of money, each in the currency of its system.
+    pub fn is_money(self) -> bool {
+        self.row().unit == MONEY
+    }
+
+    /// The value as sentences print it, with its unit, because no heading names it. The unit of
+    /// money is the currency of the system.
+    pub fn text_with_unit(self, value: Bounded, currency: &str) -> String {
         let text = self.text(value);
         match (self.row().source, self.row().unit) {
+            (_, MONEY) => format!("{text} {currency}"),
             (Source::Latency(..), _) | (_, "" | "1/s" | "bytes") => text,
             (_, unit) => format!("{text} {unit}"),
         }

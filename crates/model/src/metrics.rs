@@ -4,6 +4,9 @@
 //! the head of a report (`report.metric`).
 
 mod costs;
+mod figures;
+
+pub use figures::{figures_from_text, figures_to_text};
 
 use crate::{
     Bounded, Kind, Metric, Phase, STATISTICS, Statistic, SystemCost,
@@ -11,7 +14,7 @@ use crate::{
     derived::STORED,
     series::{DATABASE, PENDING_COMPACTION},
 };
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::sync::LazyLock;
 
 /// Which of two values is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +40,8 @@ pub enum Source {
     Sampled(fn(&Phase, Option<f64>) -> Option<f64>),
     /// The same, but the value is an upper bound.
     AtMost(fn(&Phase, Option<f64>) -> Option<f64>),
+    /// The same of counters with coarse steps, which may bound the value.
+    Stepped(fn(&Phase) -> Option<Bounded>),
     /// Sampled figures, and what the plan states of the system: prices, rated writes. The value is
     /// computed when a study is read, because a plan may change its prices.
     Stated(fn(&Phase, &SystemCost) -> Option<f64>),
@@ -107,57 +112,20 @@ impl Metric {
     /// The value for a phase in the unit of the row, but latencies of requests in nanoseconds.
     /// `None` if it is unknown or has too few samples.
     pub fn value(self, phase: &Phase) -> Option<Bounded> {
-        let sampled = || phase.figures.get(&self).copied();
         match self.row().source {
             Source::Counted(count) => count(phase).map(Bounded::exact),
             Source::Latency(kind, statistic) => {
                 statistic.value(phase.kinds.get(&kind)?.ranked_response())
             }
-            Source::Sampled(_) | Source::Stated(_) => sampled().map(Bounded::exact),
-            Source::AtMost(_) => sampled().map(Bounded::at_most),
+            Source::Sampled(_) | Source::AtMost(_) | Source::Stepped(_) | Source::Stated(_) => {
+                phase.figures.get(&self).copied()
+            }
         }
     }
 }
 
-impl Phase {
-    /// Every sampled metric of a phase whose value is known.
-    pub fn sampled_figures(&self, value_bytes: Option<f64>) -> BTreeMap<Metric, f64> {
-        let value = |metric: Metric| match metric.row().source {
-            Source::Sampled(figure) | Source::AtMost(figure) => {
-                Some((metric, figure(self, value_bytes)?))
-            }
-            Source::Counted(_) | Source::Latency(..) | Source::Stated(_) => None,
-        };
-        Metric::figures().filter_map(value).collect()
-    }
-
-    /// Sets every metric that follows from known figures and from what the plan states of the
-    /// system.
-    pub fn set_stated_figures(&mut self, cost: &SystemCost) {
-        for metric in Metric::costs() {
-            if let Source::Stated(figure) = metric.row().source
-                && let Some(value) = figure(self, cost).filter(|value| value.is_finite())
-            {
-                self.figures.insert(metric, value);
-            }
-        }
-    }
-
-    /// The figures that a study keeps: those that are not computed when it is read.
-    pub fn kept_figures(&self) -> BTreeMap<Metric, f64> {
-        let is_kept = |metric: &Metric| !matches!(metric.row().source, Source::Stated(_));
-        let figures = self.figures.iter();
-        let kept = figures.filter(|(metric, _)| is_kept(metric));
-        kept.map(|(metric, value)| (*metric, *value)).collect()
-    }
-
-    /// A known figure by the name of its metric.
-    pub fn figure(&self, name: &str) -> Option<f64> {
-        let mut figures = self.figures.iter();
-        let figure = figures.find(|(metric, _)| metric.row().name == name)?;
-        Some(*figure.1)
-    }
-}
+/// The unit of amounts of money. Their currency is what the plan states.
+pub(crate) const MONEY: &str = "money";
 
 /// The name of the size that a read found. It is counted, not sampled, and a report shows it only
 /// if systems differ in it.
@@ -258,10 +226,8 @@ const FIGURES: &[MetricRow] = &[
         unit: "",
         better: Better::Lower,
         about: "bytes that the drives wrote to their media for each byte that the host wrote",
-        source: Source::Sampled(|phase, _| {
-            let given = phase.sampled("nvme-smart").rate("write_bytes")?;
-            let written = phase.sampled("nvme-ocp").rate("media_write_bytes")?;
-            (given > 0.0).then(|| written / given)
+        source: Source::Stepped(|phase| {
+            phase.media_writes()?.over(phase.smart_writes()?)?.stated()
         }),
     },
     MetricRow {

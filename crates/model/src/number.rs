@@ -107,6 +107,9 @@ pub fn bounded_latency(ns: Bounded) -> String {
 
 /// A fraction, or a bound of one, as a signed whole percentage: `≤ −8 %`.
 pub fn bounded_change(share: Bounded) -> String {
+    if let Some(ends) = share.ends() {
+        return range(ends, bounded_change);
+    }
     outward(share, 0.01).text(change)
 }
 
@@ -121,6 +124,9 @@ pub const TWICE: f64 = 1.995;
 
 /// A ratio or a bound of one: `≥ 3.2X`.
 pub fn bounded_ratio(bounded: Bounded) -> String {
+    if let Some(ends) = bounded.ends() {
+        return range(ends, bounded_ratio);
+    }
     let step = match bounded.value {
         0.95..1.05 => 0.01,
         ..9.95 => 0.1,
@@ -134,7 +140,7 @@ fn outward(bounded: Bounded, step: f64) -> Bounded {
     // A value that misses a multiple only in the last binary digits is a multiple.
     let (steps, last_digits) = (bounded.value / step, 1e-9);
     let value = match bounded.bound {
-        Bound::Exact => bounded.value,
+        Bound::Exact | Bound::Between(..) => bounded.value,
         Bound::AtLeast => (steps + last_digits).floor() * step,
         Bound::AtMost => (steps - last_digits).ceil() * step,
     };
@@ -153,8 +159,28 @@ pub fn bytes(value: f64) -> String {
     format!("{} {}", three_digits(scaled), UNITS[unit])
 }
 
-/// Any other number, or a bound of one, to about three digits: `1,234`, `≤ 12.3`, `1.23`, `0.0123`.
+/// The same, or a bound of one: `≤ 1.02 TB`, `1.02 TB to 1.04 TB`.
+pub fn bounded_bytes(bounded: Bounded) -> String {
+    if let Some(ends) = bounded.ends() {
+        return range(ends, bounded_bytes);
+    }
+    let step = 10_f64.powf(bounded.value.max(1.0).log10().floor() - 2.0);
+    outward(bounded, step).text(bytes)
+}
+
+/// From one end to the other, which show that they are bounds by that.
+fn range(ends: [Bounded; 2], write: fn(Bounded) -> String) -> String {
+    let unsigned = |end: Bounded| write(end).replace(end.bound.sign(), "");
+    let [low, high] = ends.map(unsigned);
+    format!("{low} to {high}")
+}
+
+/// Any other number, or a bound of one, to about three digits: `1,234`, `≤ 12.3`, `1.23`, `0.0123`,
+/// `1.2 to 1.3`.
 pub fn bounded_figure(bounded: Bounded) -> String {
+    if let Some(ends) = bounded.ends() {
+        return range(ends, bounded_figure);
+    }
     let step = match bounded.value {
         100.0.. => 1.0,
         10.0.. => 0.1,

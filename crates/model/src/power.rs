@@ -1,7 +1,7 @@
 //! Electric power during a phase, by what the sensors cover. Computed here only, so that energy,
 //! cost and findings agree.
 
-use crate::{Phase, Series, SeriesKind};
+use crate::{Bounded, Phase, Series, SeriesKind, number};
 use std::collections::BTreeSet;
 
 /// What a power figure covers.
@@ -27,6 +27,10 @@ struct PowerSource {
 
 /// Watts of a whole server.
 pub const SERVER_POWER: &str = "server_power_w";
+/// Mean watts of a drive by its OCP log, which has whole ones.
+pub const DEVICE_POWER: &str = "power_w_mean";
+/// The probe of the vendor's statements of the power that drives may draw.
+const STATED_POWER: &str = "nvme-power";
 /// The probe of the command that a plan names.
 pub const POWER_COMMAND: &str = "power-command";
 /// The source of the values of a wall meter's log.
@@ -37,7 +41,7 @@ pub const IDLE_POWER: &str = "idle-power";
 /// Every sensor; of those that cover the same, the first with values counts.
 const SOURCES: [PowerSource; 5] = [
     PowerSource::new(PowerOf::Processors, "power", "energy_j"),
-    PowerSource::new(PowerOf::Devices, "nvme-ocp", "power_w_mean"),
+    PowerSource::new(PowerOf::Devices, "nvme-ocp", DEVICE_POWER),
     PowerSource::new(PowerOf::Server, POWER_LOG, SERVER_POWER).of_plan(),
     PowerSource::new(PowerOf::Server, POWER_COMMAND, SERVER_POWER).of_plan(),
     PowerSource::new(PowerOf::Server, "hwmon-power", SERVER_POWER),
@@ -61,7 +65,7 @@ impl PowerSource {
     }
 
     /// The sum over all its series. If servers were sampled, they are the system, and the clients'
-    /// machine is not. `None` if one of them has no value.
+    /// machine is not. `None` if one of them has no value, or none for a part of the phase.
     fn watts(&self, phase: &Phase) -> Option<f64> {
         let servers = if self.is_of_plan {
             BTreeSet::new()
@@ -78,8 +82,28 @@ impl PowerSource {
         if own.is_empty() || servers.iter().any(|server| !covered.contains(server)) {
             return None;
         }
+        if !own.iter().all(|series| covers(series, phase.duration_s)) {
+            return None;
+        }
         own.into_iter().map(|series| watts(series, phase)).sum()
     }
+}
+
+/// Whether the samples of a phase begin at its start and continue to its end, to within one and a
+/// half of their usual pauses and a tenth of the phase.
+fn covers(series: &Series, end_s: f64) -> bool {
+    let inside = series
+        .at_s
+        .iter()
+        .filter(|at| (-0.5..=end_s + 0.5).contains(*at));
+    let inside: Vec<f64> = inside.copied().collect();
+    let [first, .., last] = inside[..] else {
+        return !inside.is_empty();
+    };
+    let mut pauses: Vec<f64> = inside.windows(2).map(|two| two[1] - two[0]).collect();
+    pauses.sort_by(f64::total_cmp);
+    let off = 1.5 * pauses[pauses.len() / 2] + 0.1 * end_s;
+    first <= off && end_s - last <= off
 }
 
 fn watts(series: &Series, phase: &Phase) -> Option<f64> {
@@ -121,6 +145,38 @@ impl Phase {
         let mut sources = SOURCES.iter().filter(|source| source.of == of);
         let source = sources.find(|source| source.watts(self).is_some())?;
         Some(source.probe)
+    }
+
+    /// The most that each drive may draw in its power state by its own statement, which is a limit
+    /// and no measurement: `nvme0n1 is in power state 0, at most 25 W by its descriptor`.
+    pub fn stated_limits(&self) -> Vec<String> {
+        let of_drive = |drive: &Series, name: &str| {
+            let mut all = self.series.iter();
+            let own = all.find(|series| {
+                series.probe == STATED_POWER
+                    && series.name == name
+                    && series.subject == drive.subject
+            });
+            own?.values.last().copied()
+        };
+        let states = self.series.iter();
+        let states =
+            states.filter(|series| series.probe == STATED_POWER && series.name == "power_state");
+        let limit = |series: &Series| {
+            let state = series.values.last()?;
+            let limit = match of_drive(series, "power_w_max") {
+                Some(watts) => format!(
+                    "at most {} W by its descriptor",
+                    number::bounded_figure(Bounded::exact(watts))
+                ),
+                None => "whose descriptor states no power".to_owned(),
+            };
+            Some(format!(
+                "{} is in power state {state}, {limit}",
+                series.subject
+            ))
+        };
+        states.filter_map(limit).collect()
     }
 
     /// Power before the first point, while nothing ran, watts.

@@ -75,13 +75,18 @@ impl Series {
     /// Change per second of a counter from the start of the phase to `end_s`, if there are two
     /// samples; `None` for a gauge.
     pub fn mean_rate(&self, end_s: f64) -> Option<f64> {
-        // Sampling is not exactly on time: a sample half a second off still belongs to the phase.
-        let within = |at: &f64| (-0.5..=end_s + 0.5).contains(at);
-        let first = self.at_s.iter().position(within)?;
-        let last = self.at_s.iter().rposition(within)?;
+        let (first, last) = self.measured(end_s)?;
         let rise = self.values.get(last)? - self.values.get(first)?;
         let time = self.at_s[last] - self.at_s[first];
         (self.kind == SeriesKind::Counter && time > 0.0).then(|| rise.max(0.0) / time)
+    }
+
+    /// The first and the last sample from the start of the phase to `end_s`.
+    pub(crate) fn measured(&self, end_s: f64) -> Option<(usize, usize)> {
+        // Sampling is not exactly on time: a sample half a second off still belongs to the phase.
+        let within = |at: &f64| (-0.5..=end_s + 0.5).contains(at);
+        let first = self.at_s.iter().position(within)?;
+        Some((first, self.at_s.iter().rposition(within)?))
     }
 
     /// Mean of the samples from the start of the phase to `end_s`; `None` without one.

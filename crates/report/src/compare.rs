@@ -440,6 +440,7 @@ pub fn is_certain(ratio: Bounded) -> bool {
         Bound::Exact => true,
         Bound::AtLeast => ratio.value > 1.0,
         Bound::AtMost => ratio.value < 1.0,
+        Bound::Between(low, high) => ratio.value * low > 1.0 || ratio.value * high < 1.0,
     }
 }
 

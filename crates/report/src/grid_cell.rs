@@ -105,6 +105,13 @@ impl GridCell<'_> {
         if let Some((kind, statistic)) = metric.latency() {
             return self.latency(kind, TimeBasis::Response, statistic);
         }
+        let mut others = self.points.iter().skip(1);
+        // Runs whose energy covers different parts have no mean cost.
+        if metric.is_money()
+            && others.any(|point| point.phase.energy_of != self.points[0].phase.energy_of)
+        {
+            return None;
+        }
         let values = self.points.iter().map(|point| metric.value(&point.phase));
         Quantity::new(&values.collect::<Option<Vec<_>>>()?, true)
     }

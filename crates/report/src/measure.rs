@@ -77,9 +77,13 @@ impl Quantity {
     pub fn new(values: &[Bounded], solid: bool) -> Option<Self> {
         let numbers: Vec<f64> = values.iter().map(|stated| stated.value).collect();
         let spread = Spread::from_values(&numbers)?;
+        let is_between = |value: &Bounded| matches!(value.bound, Bound::Between(..));
+        if values.iter().any(is_between) {
+            return Self::between(values, solid);
+        }
         let bounds = values.iter().filter(|value| !value.is_exact());
         let (open, bound) = match bounds.clone().next().map(|value| value.bound) {
-            None | Some(Bound::Exact) => {
+            None | Some(Bound::Exact | Bound::Between(..)) => {
                 let exact = Self::from(spread);
                 return Some(Self { solid, ..exact });
             }
@@ -97,7 +101,7 @@ impl Quantity {
         let stated = |value| {
             let is_exact = match bound {
                 Bound::AtMost => value > open,
-                Bound::AtLeast | Bound::Exact => value < open,
+                Bound::AtLeast | Bound::Exact | Bound::Between(..) => value < open,
             };
             let bound = if is_exact { Bound::Exact } else { bound };
             Bounded { value, bound }
@@ -112,6 +116,32 @@ impl Quantity {
             low: stated(low),
             high: stated(high),
             repeats: spread.repeats,
+            solid,
+        })
+    }
+
+    /// The combination of values of which some are known between two ends: from the lowest to the
+    /// highest that any of them can be.
+    fn between(values: &[Bounded], solid: bool) -> Option<Self> {
+        let middle = comparison::center(values).or_else(|| Bounded::mean(values))?;
+        let low = values
+            .iter()
+            .map(|value| value.low())
+            .fold(f64::INFINITY, f64::min);
+        let high = values.iter().map(|value| value.high()).fold(0.0, f64::max);
+        Some(Self {
+            middle,
+            low: if low > 0.0 {
+                Bounded::exact(low)
+            } else {
+                Bounded::at_most(middle.value)
+            },
+            high: if high.is_finite() {
+                Bounded::exact(high)
+            } else {
+                Bounded::at_least(middle.value)
+            },
+            repeats: values.len(),
             solid,
         })
     }
@@ -219,6 +249,10 @@ mod tests {
         assert_eq!((four.low, four.high), (exact(2.0), least(5.0)));
         // What devices counted in buckets is at most the end of one.
         let most = Bounded::at_most;
+        let between = |low, value, high| Bounded::from_ends(low, value, high).unwrap();
+        let ends = measured(&[between(1.0, 2.0, 4.0), exact(2.0), between(0.5, 2.0, 3.0)]);
+        assert_eq!((ends.low, ends.high), (exact(0.5), exact(4.0)));
+        assert_eq!(number::bounded_figure(ends.middle), "1.00 to 2.89");
         let upper = measured(&[most(1.0), most(4.0)]);
         assert_eq!(
             (upper.low, upper.middle, upper.high),

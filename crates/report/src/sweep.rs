@@ -243,6 +243,44 @@ impl<'a> SweepTable<'a> {
         })
     }
 
+    /// The currency of a system's figures of money; empty without any.
+    #[must_use]
+    pub fn currency(&self, system: &str) -> &'a str {
+        let own = self
+            .data
+            .points
+            .iter()
+            .filter(|point| point.key.system == system);
+        let mut known = own.map(|point| point.phase.currency.as_str());
+        known.find(|currency| !currency.is_empty()).unwrap_or("")
+    }
+
+    /// What the energy in a system's figures of money covers, of each point.
+    fn energy_of(&self, system: &str) -> BTreeSet<&'a str> {
+        let points = self.data.points.iter();
+        let own = points.filter(|point| point.key.system == system);
+        let priced = own.filter(|point| !point.phase.currency.is_empty());
+        priced.map(|point| point.phase.energy_of.as_str()).collect()
+    }
+
+    /// Why money of two systems is not compared: `prices in EUR and USD`. `None` if it is.
+    #[must_use]
+    pub fn unlike_money(&self, metric: Metric, pair: (&str, &str)) -> Option<String> {
+        let (a, b) = (self.currency(pair.0), self.currency(pair.1));
+        let energy = [self.energy_of(pair.0), self.energy_of(pair.1)];
+        let is_one = energy[0] == energy[1] && energy[0].len() < 2;
+        if !metric.is_money() {
+            None
+        } else if a == b {
+            (!is_one).then(|| {
+                let [one, other] = energy.map(energy_in_words);
+                format!("energy of {one} and of {other}")
+            })
+        } else {
+            Some(format!("prices in {a} and {b}"))
+        }
+    }
+
     /// The colour of a system or a ceiling.
     #[must_use]
     pub fn color(&self, system: &str) -> &'static str {
@@ -261,6 +299,13 @@ impl<'a> SweepTable<'a> {
         let sizes = || self.all_groups().flat_map(WorkloadGrid::cell_sizes);
         sizes().min().zip(sizes().max())
     }
+}
+
+/// What energy covers, in words: `server`, `devices or server`.
+pub fn energy_in_words<'e>(parts: impl IntoIterator<Item = &'e str>) -> String {
+    let name = |part: &'e str| if part.is_empty() { "nothing" } else { part };
+    let names: Vec<&str> = parts.into_iter().map(name).collect();
+    names.join(" or ")
 }
 
 /// The use case of a workload in the study.

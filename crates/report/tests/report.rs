@@ -456,10 +456,7 @@ fn a_system_of_which_every_point_failed_leads_nothing() {
         Block::Table(table) => table,
         other => panic!("the second block is the table, not {other:?}"),
     };
-    assert_eq!(
-        table("peaks").rows[0].cells[1].detail,
-        "no valid point"
-    );
+    assert_eq!(table("peaks").rows[0].cells[1].detail, "no valid point");
     let share = &table("ceilings").rows[0].cells[3].text;
     assert_eq!(share, "–", "no share of the ceiling either");
 }

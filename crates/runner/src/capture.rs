@@ -234,6 +234,7 @@ impl<'a> Capture<'a> {
         let is_command = |source: &&mut Source<'_>| source.recorded.name == POWER_COMMAND;
         for source in self.sources.iter_mut().filter(is_command) {
             source.sample(&|| 0.0, &mut self.not_sampled);
+            self.not_sampled.extend(source.why_missing());
         }
     }
 
@@ -281,6 +282,9 @@ impl Sampler for Capture<'_> {
             if turn.whole || turn.number.is_multiple_of(period) {
                 source.sample(now_s, not_sampled);
             }
+            if is_last {
+                not_sampled.extend(source.why_missing());
+            }
         }
         for server in servers {
             server.sample(now_s, turn.asks_servers, not_sampled);
@@ -294,6 +298,14 @@ impl<'a> Source<'a> {
             period_s,
             sampled,
             recorded: Recorded::new(name),
+        }
+    }
+
+    /// Why there is no sample, if its source is late.
+    fn why_missing(&self) -> Option<String> {
+        match &self.sampled {
+            Sampled::Probe(probe) if self.recorded.series.is_empty() => probe.why_late(),
+            _ => None,
         }
     }
 

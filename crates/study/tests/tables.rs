@@ -7,7 +7,7 @@ mod common;
 use common::{facts, header, load, point, systems};
 use serde_json::Value;
 use std::{collections::BTreeMap, sync::LazyLock};
-use tailmark_model::{Interval, Kind, Phase, Series};
+use tailmark_model::{Interval, Kind, Metric, Phase, Series};
 use tailmark_study::{Study, export};
 
 type Row = BTreeMap<String, String>;
@@ -134,6 +134,14 @@ fn take_phase(mut row: Row, phase: &Value) {
         for (name, value) in members.filter(|(name, _)| *name != "devices") {
             assert_agree(&row, name, value);
             row.remove(name);
+        }
+    }
+    let ends = Metric::figures().filter(|metric| metric.may_have_ends());
+    for name in ends.map(|metric| metric.row().name) {
+        for end in ["at_least", "at_most"] {
+            let column = format!("{name}_{end}");
+            assert_agree(&row, &column, &phase["derived_bounds"][name][end]);
+            row.remove(&column);
         }
     }
     for name in ["count", "not_found", "errors", "bytes"] {

@@ -44,7 +44,10 @@ pub fn measured(phase: &Phase, of_study: Option<Metric>) -> String {
     let stated = of_study.into_iter().chain(main);
     let stated = stated.filter_map(|metric| Some((metric, metric.value(phase)?)));
     if let Some((metric, value)) = { stated }.next() {
-        said.push(format!("{metric} {}", metric.text_with_unit(value)));
+        said.push(format!(
+            "{metric} {}",
+            metric.text_with_unit(value, &phase.currency)
+        ));
     }
     if phase.censored > 0 {
         let never = number::plural(phase.censored, "operation");

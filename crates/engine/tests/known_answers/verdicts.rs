@@ -114,6 +114,8 @@ fn verdicts(points: &[(&[f64], &[f64])]) -> Vec<Verdict> {
         started_ms: None,
         takes_turns: false,
         values: [(Metric::OPS_PER_SEC, Bounded::exact(ops))].into(),
+        currency: String::new(),
+        energy_of: String::new(),
         is_rate_met: true,
         read_bytes: None,
         background_kept: None,

@@ -3,6 +3,7 @@
 
 use super::{ALL_NAMESPACES, Field, Log, Value, open, read};
 use crate::probe::row::ProbeRow;
+use tailmark_model::NVME_DATA_UNIT;
 
 /// The row of this probe.
 pub const PROBE: ProbeRow = ProbeRow {
@@ -23,8 +24,6 @@ const LOG: Log = Log {
 };
 
 const MINUTE: f64 = 60.0;
-/// A unit of data is a thousand blocks of 512 bytes, whatever the format.
-const DATA_UNIT: f64 = 512_000.0;
 /// Kelvins are whole.
 const KELVIN: f64 = -273.0;
 
@@ -33,8 +32,8 @@ pub(super) const FIELDS: &[Field] = &[
     Field::gauge("temperature_c", 1, 2).plus(KELVIN),
     Field::gauge("available_spare_percent", 3, 1),
     Field::gauge("used_percent", 5, 1),
-    Field::counter("read_bytes", 32, 16).in_unit(DATA_UNIT),
-    Field::counter("write_bytes", 48, 16).in_unit(DATA_UNIT),
+    Field::counter("read_bytes", 32, 16).in_unit(NVME_DATA_UNIT),
+    Field::counter("write_bytes", 48, 16).in_unit(NVME_DATA_UNIT),
     Field::counter("read_commands", 64, 16),
     Field::counter("write_commands", 80, 16),
     Field::counter("busy_s", 96, 16).in_unit(MINUTE),

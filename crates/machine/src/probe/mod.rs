@@ -62,6 +62,11 @@ impl OpenProbe {
             .sample()
             .map_err(|error| self.row.failure(&error))
     }
+
+    /// Why there was no reading so far, in one line, if the source is late.
+    pub fn why_late(&self) -> Option<String> {
+        self.probe.why_late().map(|error| self.row.failure(&error))
+    }
 }
 
 impl ProbeRow {

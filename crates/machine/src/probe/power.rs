@@ -43,6 +43,8 @@ struct Zone {
     last_uj: u64,
     /// What it counted before it last started again, microjoules.
     before_uj: u64,
+    /// Whether it went backwards, so that what it counted is unknown.
+    is_lost: bool,
 }
 
 /// The packages and their memory below a folder of power zones.
@@ -89,13 +91,30 @@ impl Zone {
             range_uj: highest.unwrap_or(u64::from(u32::MAX)).saturating_add(1),
             last_uj,
             before_uj: 0,
+            is_lost: false,
         })
+    }
+
+    fn lost(&self) -> Error {
+        Error::Read {
+            path: self.file.clone(),
+            source: "the counter went backwards".into(),
+        }
     }
 
     /// Joules since the counter was 0 for the first time.
     fn sample(&mut self) -> Result<f64, Error> {
+        if self.is_lost {
+            return Err(self.lost());
+        }
         let now_uj = read(&self.file)?;
         if now_uj < self.last_uj {
+            // From one sample to the next it uses up much less than half of its range.
+            let rise = self.range_uj.saturating_sub(self.last_uj) + now_uj;
+            if rise > self.range_uj / 2 {
+                self.is_lost = true;
+                return Err(self.lost());
+            }
             self.before_uj = self.before_uj.saturating_add(self.range_uj);
         }
         self.last_uj = now_uj;
@@ -187,6 +206,23 @@ mod tests {
         assert_eq!(values(&mut probe)[0].1, 130_532.610_988);
         fs::write(&file, "1000000\n").unwrap();
         assert_eq!(values(&mut probe)[0].1, 131_066.221_976);
+    }
+
+    #[test]
+    fn a_counter_that_goes_backwards_or_disappears_is_an_error_from_then_on() {
+        let (root, mut probe) = machine(include_str!("../../tests/power/intel-laptop.txt"));
+        let file = root.path().join("intel-rapl:0/energy_uj");
+        assert_eq!(values(&mut probe).len(), 1);
+        fs::write(&file, "100000000\n").unwrap();
+        for _ in 0..2 {
+            let error = probe.sample().unwrap_err();
+            let error = tailmark_model::in_one_line(&error);
+            assert!(error.contains("the counter went backwards"), "{error}");
+            fs::write(&file, "200000000\n").unwrap();
+        }
+        let (gone, mut lost) = machine(include_str!("../../tests/power/amd-server.txt"));
+        fs::remove_file(gone.path().join("intel-rapl:0/energy_uj")).unwrap();
+        assert!(lost.sample().is_err());
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Power of a whole server by a command of the plan: IPMI, Redfish, a meter on a power strip.
 //!
-//! A thread of its own runs the command, so a slow one delays no other probe. The command has a
-//! time limit. It is ended with its process group.
+//! A thread of its own runs the command, so a slow one delays no other probe, and the beginning of
+//! a point by a second at most. The command has a time limit. It is ended with its process group,
+//! and no point waits for that.
 
 use super::{Probe, ProbeRow, Reading, Target, child::die_with_us, row::readings};
 use crate::Error;
@@ -15,7 +16,7 @@ use std::{
     os::unix::process::CommandExt,
     process::{Child, ChildStdout, Command, ExitStatus, Stdio},
     sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
-    thread::{self, JoinHandle},
+    thread,
     time::{Duration, Instant},
 };
 use tailmark_model::{POWER_COMMAND, SERVER_POWER, SeriesKind::Gauge};
@@ -31,6 +32,8 @@ pub const PROBE: ProbeRow = ProbeRow {
 
 /// How long a command may run.
 const LIMIT: Duration = Duration::from_secs(10);
+/// How long a point waits for the first value.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// The pause between the ends of two runs.
 const PAUSE: Duration = Duration::from_secs(1);
 /// How often a running command is looked at.
@@ -39,17 +42,27 @@ const LOOK: Duration = Duration::from_millis(20);
 const OLD: Duration = Duration::from_secs(15);
 /// The most that is read of its output.
 const OUTPUT_MAX: usize = 4096;
+/// The most reads at one look.
+const READS_MAX: usize = 64;
 /// More than any server draws.
 const WATTS_MAX: f64 = 1e6;
 
-/// What the last run of the command printed, and when it ended.
-type Latest = Result<(f64, Instant), Error>;
+/// What is known of the power.
+enum Latest {
+    /// No run has ended, and the first one began then.
+    Running(Instant),
+    /// What the last run printed, and when it ended.
+    Known(f64, Instant),
+    /// Why the last run gave no value.
+    Failed(Error),
+    /// The same, which was reported.
+    Reported,
+}
 
 struct PowerCommand {
     latest: Arc<Mutex<Latest>>,
-    /// Dropped to end the thread.
-    stop: Option<mpsc::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    /// Dropped to end the thread, which ends the command.
+    _stop: mpsc::Sender<()>,
 }
 
 fn open(target: &Target) -> Result<Option<Box<dyn Probe>>, Error> {
@@ -58,20 +71,32 @@ fn open(target: &Target) -> Result<Option<Box<dyn Probe>>, Error> {
     };
     let system = target.system.clone();
     let (stop, stopped) = mpsc::channel();
-    let first = run(&command, &system, LIMIT, &stopped)?;
-    let latest = Arc::new(Mutex::new(Ok((first, Instant::now()))));
+    let latest = Arc::new(Mutex::new(Latest::Running(Instant::now())));
     let shared = Arc::clone(&latest);
-    let thread = thread::spawn(move || {
-        while is_going_on(stopped.recv_timeout(PAUSE)) {
+    let (ended, first) = mpsc::channel();
+    thread::spawn(move || {
+        loop {
             let watts = run(&command, &system, LIMIT, &stopped);
-            *locked(&shared) = watts.map(|watts| (watts, Instant::now()));
+            *locked(&shared) = match watts {
+                Ok(watts) => Latest::Known(watts, Instant::now()),
+                Err(error) => Latest::Failed(error),
+            };
+            let _ = ended.send(());
+            if !is_going_on(stopped.recv_timeout(PAUSE)) {
+                return;
+            }
         }
     });
-    Ok(Some(Box::new(PowerCommand {
+    let _ = first.recv_timeout(PATIENCE);
+    let opened = PowerCommand {
         latest,
-        stop: Some(stop),
-        thread: Some(thread),
-    })))
+        _stop: stop,
+    };
+    // A command that cannot give a value is not sampled at all.
+    if let Some(error) = take_failure(&mut locked(&opened.latest)) {
+        return Err(error);
+    }
+    Ok(Some(Box::new(opened)))
 }
 
 fn is_going_on(waited: Result<(), mpsc::RecvTimeoutError>) -> bool {
@@ -82,34 +107,37 @@ fn locked(latest: &Mutex<Latest>) -> MutexGuard<'_, Latest> {
     latest.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Probe for PowerCommand {
-    fn sample(&mut self) -> Result<Vec<Reading>, Error> {
-        let mut latest = locked(&self.latest);
-        let (watts, at) = match &*latest {
-            Ok(known) => *known,
-            // Reported once; the next run may succeed.
-            Err(_) => {
-                return std::mem::replace(&mut *latest, Ok((0.0, long_ago()))).map(|_| Vec::new());
-            }
-        };
-        if at.elapsed() > OLD {
-            return Ok(Vec::new());
+/// Why the last run failed, once; the next one may succeed.
+fn take_failure(latest: &mut Latest) -> Option<Error> {
+    match std::mem::replace(latest, Latest::Reported) {
+        Latest::Failed(error) => Some(error),
+        other => {
+            *latest = other;
+            None
         }
-        Ok(readings("command", &[(SERVER_POWER, Gauge, watts)]))
     }
 }
 
-/// An instant whose value is old.
-fn long_ago() -> Instant {
-    let now = Instant::now();
-    now.checked_sub(2 * OLD).unwrap_or(now)
-}
+impl Probe for PowerCommand {
+    fn sample(&mut self) -> Result<Vec<Reading>, Error> {
+        let mut latest = locked(&self.latest);
+        match &*latest {
+            Latest::Known(watts, at) if at.elapsed() <= OLD => {
+                Ok(readings("command", &[(SERVER_POWER, Gauge, *watts)]))
+            }
+            Latest::Known(..) | Latest::Failed(_) | Latest::Running(_) | Latest::Reported => {
+                take_failure(&mut latest).map_or_else(|| Ok(Vec::new()), Err)
+            }
+        }
+    }
 
-impl Drop for PowerCommand {
-    fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+    fn why_late(&self) -> Option<Error> {
+        match *locked(&self.latest) {
+            Latest::Running(since) => {
+                let said = format!("did not end within {:.0} s", since.elapsed().as_secs_f64());
+                Some(failed(&said, None))
+            }
+            _ => None,
         }
     }
 }
@@ -184,21 +212,22 @@ fn wait(
     }
 }
 
-/// Reads what there is, and keeps its beginning.
+/// Reads what there is, and keeps its beginning. A command that prints without end has its limit.
 fn read_some(output: &mut ChildStdout, printed: &mut Vec<u8>) -> io::Result<()> {
     let mut buffer = [0; OUTPUT_MAX];
-    loop {
+    for _ in 0..READS_MAX {
         match output.read(&mut buffer) {
-            Ok(0) => return Ok(()),
+            Ok(0) => break,
             Ok(bytes) => {
                 let room = OUTPUT_MAX - printed.len();
                 printed.extend_from_slice(&buffer[..bytes.min(room)]);
             }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }
+    Ok(())
 }
 
 /// Ends the command and everything that it started.
@@ -246,6 +275,11 @@ mod tests {
             ("", None),
             ("power: 212", None),
             ("-3", None),
+            ("212 213", None),
+            ("212\n213", None),
+            ("\u{1b}[1m212\u{1b}[0m", None),
+            ("1e9", None),
+            ("0x20", None),
             ("nan", None),
             ("inf", None),
         ] {
@@ -268,11 +302,46 @@ mod tests {
             ("exit 3", "failed: exit status: 3"),
             ("echo much", "did not print one number of watts"),
             ("yes", "did not end within"),
+            ("kill -9 $$", "failed: signal: 9"),
+            ("printf '25\\377'", "did not print one number of watts"),
+            (
+                "head -c 1000000 /dev/zero",
+                "did not print one number of watts",
+            ),
+            ("exec /nowhere/ipmitool", "failed: exit status: 127"),
         ] {
             let (_stop, stopped) = mpsc::channel();
             let error = run(command, "", Duration::from_secs(1), &stopped).unwrap_err();
             assert!(error.to_string().contains(said), "{command}: {error}");
         }
+    }
+
+    #[test]
+    fn a_command_that_hangs_holds_no_point_up_and_says_why_there_is_no_value() {
+        let began = Instant::now();
+        let mut opened = (PROBE.open)(&target("sleep 30")).unwrap().unwrap();
+        assert!(opened.sample().unwrap().is_empty());
+        let why = opened.why_late().unwrap().to_string();
+        assert!(why.contains("did not end within"), "{why}");
+        drop(opened);
+        // Its time limit is 10 s: far longer than a busy machine takes for all of this.
+        assert!(began.elapsed() < LIMIT / 2, "{:?}", began.elapsed());
+    }
+
+    #[test]
+    fn a_slow_command_gives_its_value_later() {
+        let mut opened = (PROBE.open)(&target("sleep 2; echo 25")).unwrap().unwrap();
+        let until = Instant::now() + LIMIT;
+        let watts = loop {
+            let readings = opened.sample().unwrap();
+            if let [reading] = &readings[..] {
+                break reading.value;
+            }
+            assert!(Instant::now() < until, "it printed nothing");
+            thread::sleep(LOOK);
+        };
+        assert_eq!(watts, 25.0);
+        assert!(opened.why_late().is_none());
     }
 
     #[test]

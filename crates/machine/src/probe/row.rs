@@ -41,6 +41,11 @@ pub trait Probe: Send {
     /// # Errors
     /// If the source is gone.
     fn sample(&mut self) -> Result<Vec<Reading>, Error>;
+
+    /// Why there was no reading so far, if the source is late and not gone.
+    fn why_late(&self) -> Option<Error> {
+        None
+    }
 }
 
 /// Opens a probe. `None` if it does not apply to the target or the machine; an error, which says why, if

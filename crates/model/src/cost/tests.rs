@@ -1,10 +1,10 @@
 //! The hand-computed table of docs/METHOD.md.
 
-use crate::{Metric, Phase, SystemCost};
+use crate::{Bounded, Metric, Phase, SystemCost};
 
 /// 100,000 operations a second for 10 s, of which the devices write 800 bytes each.
 fn phase() -> Phase {
-    let figure = |name: &str, value| (Metric::from_name(name).unwrap(), value);
+    let figure = |name: &str, value| (Metric::from_name(name).unwrap(), Bounded::exact(value));
     Phase {
         duration_s: 10.0,
         operations: 1_000_000,
@@ -84,13 +84,13 @@ fn a_figure_without_its_key_or_sensor_is_absent() {
 fn a_sensor_takes_precedence_over_the_data_sheet() {
     let mut phase = phase();
     let watts = Metric::from_name("device_watts").unwrap();
-    phase.figures.insert(watts, 10.0);
+    phase.figures.insert(watts, Bounded::exact(10.0));
     assert_eq!(
         value(&phase, &drive(), "ops_per_device_watt"),
         Some(10_000.0)
     );
     let server = Metric::from_name("server_watts").unwrap();
-    phase.figures.insert(server, 100.0);
+    phase.figures.insert(server, Bounded::exact(100.0));
     assert_eq!(drive().paid_watts(&phase).unwrap().0, 100.0);
 }
 

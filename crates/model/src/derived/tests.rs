@@ -45,8 +45,8 @@ fn phase() -> Phase {
     series.push(counter("database-process", "java", "user_s", 0.2));
     series.push(counter("database-process", "java", "system_s", 0.1));
     series.push(counter("database", "x", "stall_s", 0.05));
-    series.push(counter("nvme-smart", "a", "write_bytes", 100.0));
-    series.push(counter("nvme-ocp", "a", "media_write_bytes", 150.0));
+    series.push(counter("nvme-smart", "a", "write_bytes", 1e8));
+    series.push(counter("nvme-ocp", "a", "media_write_bytes", 1.5e8));
     // 98 % of the reads at most 10 us, all but one in a thousand at most 20 us.
     let reads = [
         ("reads", 1_000.0),
@@ -81,7 +81,7 @@ fn phase() -> Phase {
 fn figures(phase: &Phase, value_bytes: Option<f64>) -> BTreeMap<&'static str, f64> {
     let figures = phase.sampled_figures(value_bytes).into_iter();
     figures
-        .map(|(metric, value)| (metric.row().name, value))
+        .map(|(metric, value)| (metric.row().name, value.value))
         .collect()
 }
 

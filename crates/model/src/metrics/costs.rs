@@ -1,6 +1,6 @@
 //! Metrics of energy, wear and money: what a system costs at its load.
 
-use super::{Better, MetricRow, Source};
+use super::{Better, MONEY, MetricRow, Source};
 use crate::{Kind, Phase, PowerOf};
 
 /// Every one, in the order of reports.
@@ -18,8 +18,8 @@ pub(super) const COSTS: &[MetricRow] = &[
         title: "power of the devices",
         unit: "W",
         better: Better::Neither,
-        about: "mean power of the drives (OCP log)",
-        source: Source::Sampled(|phase, _| phase.watts(PowerOf::Devices)),
+        about: "mean power of the drives (OCP log, in whole watts)",
+        source: Source::Stepped(|phase| phase.whole_watts(phase.watts(PowerOf::Devices)?)),
     },
     MetricRow {
         name: "server_watts",
@@ -43,7 +43,7 @@ pub(super) const COSTS: &[MetricRow] = &[
         unit: "W",
         better: Better::Neither,
         about: "idle power of the drives",
-        source: Source::Sampled(|phase, _| phase.idle_watts(PowerOf::Devices)),
+        source: Source::Stepped(|phase| phase.whole_watts(phase.idle_watts(PowerOf::Devices)?)),
     },
     MetricRow {
         name: "server_idle_watts",
@@ -110,10 +110,7 @@ pub(super) const COSTS: &[MetricRow] = &[
         unit: "bytes",
         better: Better::Lower,
         about: "bytes written to the devices per operation",
-        source: Source::Sampled(|phase, _| {
-            let per_s = phase.sampled("disk").rate("write_bytes")?;
-            Some(phase.per_million_ops(per_s)? / 1e6)
-        }),
+        source: Source::Stepped(|phase| phase.per_op(phase.host_writes()?)),
     },
     MetricRow {
         name: "media_write_bytes_per_op",
@@ -121,10 +118,7 @@ pub(super) const COSTS: &[MetricRow] = &[
         unit: "bytes",
         better: Better::Lower,
         about: "bytes that the drives wrote to their media per operation (OCP log)",
-        source: Source::Sampled(|phase, _| {
-            let per_s = phase.sampled("nvme-ocp").rate("media_write_bytes")?;
-            Some(phase.per_million_ops(per_s)? / 1e6)
-        }),
+        source: Source::Stepped(|phase| phase.per_op(phase.media_writes()?)),
     },
     MetricRow {
         name: "total_write_amplification",
@@ -132,9 +126,9 @@ pub(super) const COSTS: &[MetricRow] = &[
         unit: "",
         better: Better::Lower,
         about: "bytes written to the media per byte that clients wrote",
-        source: Source::Sampled(|phase, _| {
-            let per_s = phase.sampled("nvme-ocp").rate("media_write_bytes")?;
-            phase.per_byte_of(&[Kind::Insert, Kind::Update], per_s)
+        source: Source::Stepped(|phase| {
+            let per_byte = phase.per_byte_of(&[Kind::Insert, Kind::Update], 1.0)?;
+            phase.media_writes()?.times(per_byte).stated()
         }),
     },
     MetricRow {
@@ -156,7 +150,7 @@ pub(super) const COSTS: &[MetricRow] = &[
     MetricRow {
         name: "cost_per_million_ops",
         title: "cost per million operations",
-        unit: "money",
+        unit: MONEY,
         better: Better::Lower,
         about: "cost of ownership per million operations, in `currency`",
         source: Source::Stated(|phase, cost| cost.per_million_ops(phase)),
@@ -164,7 +158,7 @@ pub(super) const COSTS: &[MetricRow] = &[
     MetricRow {
         name: "cost_of_ownership",
         title: "cost of ownership",
-        unit: "money",
+        unit: MONEY,
         better: Better::Lower,
         about: "price, worn-out drives and energy at this load over `years`",
         source: Source::Stated(|phase, cost| cost.ownership(phase)),
@@ -172,7 +166,7 @@ pub(super) const COSTS: &[MetricRow] = &[
     MetricRow {
         name: "cost_per_usable_tb",
         title: "cost per usable TB",
-        unit: "money",
+        unit: MONEY,
         better: Better::Lower,
         about: "price of room for a terabyte of values",
         source: Source::Stated(|phase, cost| cost.per_usable_tb(phase)),

@@ -101,3 +101,72 @@ fn idle_power_is_what_a_phase_without_work_drew() {
     assert_eq!(later.watts(PowerOf::Processors), Some(90.0));
     assert_eq!(later.idle_watts(PowerOf::Server), None);
 }
+
+#[test]
+fn the_power_of_drives_is_known_to_a_watt_each_and_so_is_what_follows() {
+    use crate::{Bound, Metric, SystemCost};
+    let mut both = phase(vec![
+        gauge("nvme-ocp", "nvme0n1", DEVICE_POWER, [9.0, 10.0, 11.0]),
+        gauge("nvme-ocp", "nvme1n1", DEVICE_POWER, [10.0; 3]),
+    ]);
+    both.operations = 100_000;
+    both.figures = both.sampled_figures(None);
+    both.set_stated_figures(&SystemCost::default());
+    for (name, ends) in [
+        ("device_watts", [18.0, 20.0, 22.0]),
+        ("device_joules_per_million_ops", [1_800.0, 2_000.0, 2_200.0]),
+        (
+            "ops_per_device_watt",
+            [10_000.0 / 22.0, 500.0, 10_000.0 / 18.0],
+        ),
+    ] {
+        let value = Metric::from_name(name).unwrap().value(&both).unwrap();
+        for (found, expected) in [value.low(), value.value, value.high()].iter().zip(ends) {
+            assert!((found / expected - 1.0).abs() < 1e-9, "{name}: {value:?}");
+        }
+    }
+    // A hundred watts are known to 1 %.
+    let one = phase(vec![gauge("nvme-ocp", "nvme0n1", DEVICE_POWER, [100.0; 3])]);
+    let figures = one.sampled_figures(None);
+    assert_eq!(
+        figures[&Metric::from_name("device_watts").unwrap()].bound,
+        Bound::Exact
+    );
+}
+
+#[test]
+fn a_drives_own_statement_is_a_limit_and_no_measurement() {
+    let state = gauge("nvme-power", "nvme0n1", "power_state", [0.0; 3]);
+    let most = gauge("nvme-power", "nvme0n1", "power_w_max", [25.0; 3]);
+    let other = gauge("nvme-power", "nvme1n1", "power_state", [2.0; 3]);
+    let stated = phase(vec![state, most, other]);
+    assert_eq!(stated.watts(PowerOf::Devices), None);
+    assert_eq!(
+        stated.stated_limits(),
+        [
+            "nvme0n1 is in power state 0, at most 25.0 W by its descriptor",
+            "nvme1n1 is in power state 2, whose descriptor states no power"
+        ]
+    );
+}
+
+#[test]
+fn a_sensor_that_ends_within_a_phase_measures_no_power_of_it() {
+    let each_second = |from: u32, until: u32| {
+        let at_s = (from..=until).map(f64::from).collect::<Vec<_>>();
+        let series = Series {
+            values: at_s.iter().map(|at| 100.0 * at).collect(),
+            at_s,
+            ..energy("package-0", 100.0)
+        };
+        Phase {
+            duration_s: 60.0,
+            ..phase(vec![series])
+        }
+    };
+    let watts = |from, until| each_second(from, until).watts(PowerOf::Processors);
+    assert_eq!(watts(0, 60), Some(100.0));
+    assert_eq!(watts(2, 58), Some(100.0));
+    assert_eq!(watts(0, 30), None);
+    assert_eq!(watts(30, 60), None);
+}

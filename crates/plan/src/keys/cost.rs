@@ -61,8 +61,14 @@ pub(super) fn read(
         return Ok(None);
     }
     let either = Either { common, own };
+    let currency: String = either.get("currency")?;
+    if !is_currency(&currency) {
+        return Err(either
+            .table("currency")
+            .refuse_given("currency", CURRENCY.to_owned()));
+    }
     Ok(Some(SystemCost {
-        currency: either.get("currency")?,
+        currency,
         price: either.optional("price")?,
         price_per_hour: either.optional("price_per_hour")?,
         kwh_price: either.optional("kwh_price")?,
@@ -72,6 +78,15 @@ pub(super) fn read(
         capacity: either.optional("capacity")?,
         device_watts: either.optional("device_watts")?,
     }))
+}
+
+const CURRENCY: &str = "up to 8 letters or signs of a currency, such as EUR";
+
+/// Whether a text is a name such as `EUR`, `US$` or `€`. A table of a spreadsheet runs what begins
+/// like a formula.
+fn is_currency(text: &str) -> bool {
+    let is_sign = |c: char| c.is_alphabetic() || "$€£¥₹₩₽₺₫₴₦₱฿₿".contains(c);
+    (1..=8).contains(&text.chars().count()) && text.chars().all(is_sign)
 }
 
 /// The table of all systems and that of one.
@@ -90,11 +105,14 @@ impl<'a> Either<'a> {
         }
     }
 
+    /// A wrong value is refused in both tables, also where the system has its own.
     fn get<T: Accepted>(&self, key: &str) -> Result<T, Error> {
+        self.common.get::<T>(key)?;
         self.table(key).get(key)
     }
 
     fn optional<T: Accepted>(&self, key: &str) -> Result<Option<T>, Error> {
-        self.table(key).optional(key)
+        let common = self.common.optional(key)?;
+        Ok(self.own.optional(key)?.or(common))
     }
 }

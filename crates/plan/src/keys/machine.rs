@@ -45,7 +45,7 @@ pub(super) const MACHINE_KEYS: &[PlanKey] = &[
         .about("command that prints the watts of a whole server (IPMI, Redfish)")
         .sets(|plan| Some(shown(&plan.machine.power_words()?))),
     PlanKey::new("machine", "power_log", RUN, Text)
-        .about("CSV file that a wall meter appends to: time (seconds or RFC 3339), watts"),
+        .about("CSV file of a wall meter: time (seconds, or RFC 3339 with its zone), watts"),
     PlanKey::new("machine", "idle_seconds", RUN, Number(1.0, 3_600.0))
         .about("seconds of idle power to measure before the first point of each system"),
 ];

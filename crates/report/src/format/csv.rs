@@ -3,7 +3,7 @@
 use super::{Folder, Report, ReportFile, ReportFormat, names::tables};
 use crate::{Cell, Column, Error, Table};
 use ::csv::Writer;
-use tailmark_model::{Bound, csv_cell};
+use tailmark_model::{Bound, Bounded, csv_cell};
 
 /// The row of the table of formats.
 pub const FORMAT: ReportFormat = ReportFormat {
@@ -28,30 +28,27 @@ fn files(report: &Report) -> Result<Vec<ReportFile>, Error> {
 
 /// The titles with their groups and units, then the rows: numbers as measured, without rounding,
 /// and other cells as text. Ranges below a value are left out. Cells without a value are empty. If a
-/// column contains bounds, columns of `true` and `false` follow that mark them, as in exports. If a
-/// cell of a column of numbers has more to say, a column of notes follows: why there is no number, why
-/// it is not valid, and the codes of its findings.
+/// column contains bounds, columns of `true` and `false` follow that mark them, as in exports; if it
+/// contains numbers between two others, columns of those. If a cell of a column of numbers has more to
+/// say, a column of notes follows: why there is no number, why it is not valid, and the codes of its
+/// findings.
 #[must_use]
 pub fn csv(table: &Table) -> String {
     let mut out = Writer::from_writer(Vec::new());
     let columns = table.columns.iter().enumerate();
     let columns: Vec<_> = columns
-        .map(|(at, column)| (column, bounds(table, at), has_notes(table, at, column)))
+        .map(|(at, column)| (column, marks(table, at, column)))
         .collect();
-    let titles = columns.iter().flat_map(|(column, sides, has_notes)| {
-        let flags = sides.iter().map(|side| flag_title(column, *side));
-        let note = has_notes.then(|| joined(&[&column.group, &column.title, "note"]));
-        std::iter::once(title(column)).chain(flags).chain(note)
+    let titles = columns.iter().flat_map(|(column, marks)| {
+        let marks = marks.iter().map(|mark| mark_title(column, *mark));
+        std::iter::once(title(column)).chain(marks)
     });
     out.write_record(titles).expect(MEMORY);
     for row in &table.rows {
         let cells = row.cells.iter().zip(&columns);
-        let values = cells.flat_map(|(cell, (column, sides, has_notes))| {
-            let flags = sides.iter().map(|side| flag(cell, *side));
-            let note = has_notes.then(|| note(cell, column));
-            std::iter::once(value(cell, column))
-                .chain(flags)
-                .chain(note)
+        let values = cells.flat_map(|(cell, (column, marks))| {
+            let marks = marks.iter().map(|mark| mark_text(cell, *mark, column));
+            std::iter::once(value(cell, column)).chain(marks)
         });
         out.write_record(values).expect(MEMORY);
     }
@@ -59,24 +56,55 @@ pub fn csv(table: &Table) -> String {
     String::from_utf8(bytes).expect("every cell is text")
 }
 
-/// The sides on which numbers of a column are bounds.
-fn bounds(table: &Table, at: usize) -> Vec<Bound> {
-    let cells = || table.rows.iter().filter_map(|row| row.cells.get(at)?.value);
-    let mut sides = vec![Bound::AtLeast, Bound::AtMost];
-    sides.retain(|side| cells().any(|value| value.bound == *side));
-    sides
+/// A column after one whose numbers are not all exact.
+#[derive(Clone, Copy)]
+enum Mark {
+    /// Whether a number is a bound on this side.
+    Side(Bound),
+    /// The least that a number between two others can be.
+    Low,
+    /// The most.
+    High,
+    /// What the numbers do not say.
+    Note,
 }
 
-/// Whether the number of a cell is a bound on this side; empty without a number.
-fn flag(cell: &Cell, side: Bound) -> String {
-    let is_it = cell.value.map(|value| (value.bound == side).to_string());
-    is_it.unwrap_or_default()
-}
-
-/// Whether a cell of a column has a note.
-fn has_notes(table: &Table, at: usize, column: &Column) -> bool {
+/// The columns that follow a column.
+fn marks(table: &Table, at: usize, column: &Column) -> Vec<Mark> {
+    let has = |is_it: &dyn Fn(Bounded) -> bool| {
+        let mut cells = table.rows.iter().filter_map(|row| row.cells.get(at)?.value);
+        cells.any(is_it)
+    };
+    let mut marks = Vec::new();
+    for side in [Bound::AtLeast, Bound::AtMost] {
+        marks.extend(has(&|value| value.bound == side).then_some(Mark::Side(side)));
+    }
+    if has(&is_between) {
+        marks.extend([Mark::Low, Mark::High]);
+    }
     let mut cells = table.rows.iter().filter_map(|row| row.cells.get(at));
-    column.numeric && cells.any(|cell| !note(cell, column).is_empty())
+    let has_notes = column.numeric && cells.any(|cell| !note(cell, column).is_empty());
+    marks.extend(has_notes.then_some(Mark::Note));
+    marks
+}
+
+const fn is_between(value: Bounded) -> bool {
+    matches!(value.bound, Bound::Between(..))
+}
+
+/// The text of such a column; empty without a number.
+fn mark_text(cell: &Cell, mark: Mark, column: &Column) -> String {
+    let end = |end: fn(Bounded) -> f64| {
+        let value = cell.value.filter(|value| is_between(*value));
+        value.map(|value| end(value).to_string())
+    };
+    let text = match mark {
+        Mark::Side(side) => cell.value.map(|value| (value.bound == side).to_string()),
+        Mark::Low => end(Bounded::low),
+        Mark::High => end(Bounded::high),
+        Mark::Note => Some(note(cell, column)),
+    };
+    text.unwrap_or_default()
 }
 
 /// What the number of a cell does not say; empty if that is nothing.
@@ -103,13 +131,15 @@ fn title(column: &Column) -> String {
 }
 
 /// `Drive A peak at least`.
-fn flag_title(column: &Column, side: Bound) -> String {
-    let side = if side == Bound::AtMost {
-        "at most"
-    } else {
-        "at least"
+fn mark_title(column: &Column, mark: Mark) -> String {
+    let mark = match mark {
+        Mark::Side(Bound::AtMost) => "at most",
+        Mark::Side(_) => "at least",
+        Mark::Low => "lowest",
+        Mark::High => "highest",
+        Mark::Note => "note",
     };
-    joined(&[&column.group, &column.title, side])
+    joined(&[&column.group, &column.title, mark])
 }
 
 fn joined(parts: &[&str]) -> String {
@@ -136,7 +166,6 @@ fn text(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::{Badge, TableRow};
-    use tailmark_model::Bounded;
 
     #[test]
     fn neither_titles_nor_cells_are_formulas() {
@@ -183,6 +212,27 @@ mod tests {
             "p99 [us],p99 at most,p99 note\n49.9,true,\n\
              ,,none: above it at every thread count\n50,false,\n,,\n\
              51,false,12 % failed; machine-busy\n"
+        );
+    }
+
+    #[test]
+    fn numbers_between_two_others_have_columns_of_those() {
+        let between = Bounded::from_ends(1.5, 2.0, 2.5).unwrap();
+        let row = |cell| TableRow {
+            cells: vec![cell],
+            total: false,
+        };
+        let table = Table {
+            columns: vec![Column::number("writes").unit("1/day")],
+            rows: vec![
+                row(Cell::new("1.50 to 2.50").with_bounded(between)),
+                row(Cell::new("3.00").with_value(3.0)),
+            ],
+            ..Table::default()
+        };
+        assert_eq!(
+            csv(&table),
+            "writes [1/day],writes lowest,writes highest\n2,1.5,2.5\n3,,\n"
         );
     }
 

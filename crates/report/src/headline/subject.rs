@@ -176,7 +176,7 @@ impl<'s, 'a> Topic<'s, 'a> {
                     if is_of_ops {
                         metric.text(value)
                     } else {
-                        metric.text_with_unit(value)
+                        metric.text_with_unit(value, sweep.currency(&one.a))
                     }
                 });
                 text = text.and(format!(" ({ours} against {theirs})"));

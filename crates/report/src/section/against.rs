@@ -124,7 +124,12 @@ fn rows(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>, pair: (&str, &str)) ->
         let value = |name: &str| {
             let cell = group.cell(name, step).and_then(|cell| cell.value(metric));
             cell.map_or_else(Cell::none, |value| {
-                Cell::new(metric.text(value.middle)).with_bounded(value.middle)
+                let text = if metric.is_money() {
+                    metric.text_with_unit(value.middle, sweep.currency(name))
+                } else {
+                    metric.text(value.middle)
+                };
+                Cell::new(text).with_bounded(value.middle)
             })
         };
         let what = format!("{}, {}", metric.noun(), step.place());

@@ -11,7 +11,7 @@ use crate::{
     measure::{self, Quantity},
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_model::{Bounded, Metric, Phase, System, number};
+use tailmark_model::{Bounded, Metric, Phase, System, finding::COARSE_COUNTER, number};
 use tailmark_stats::{Comparison, Verdict};
 
 /// Systems that are beside each other in one table with all metrics; of more, each metric has its own.
@@ -65,6 +65,15 @@ pub fn measured(metric: Metric, value: Quantity) -> Cell {
     }
 }
 
+/// The same, with the currency of money.
+pub fn measured_in(metric: Metric, value: Quantity, currency: &str) -> Cell {
+    let mut cell = measured(metric, value);
+    if metric.is_money() {
+        cell.text = format!("{} {currency}", cell.text);
+    }
+    cell
+}
+
 struct Grid<'s, 'a> {
     group: &'s WorkloadGrid<'a>,
     systems: Vec<&'a System>,
@@ -73,6 +82,7 @@ struct Grid<'s, 'a> {
     peaks: Vec<Option<SpreadPeak>>,
     index: &'s Index<'s>,
     comparisons: &'s Comparisons,
+    sweep: &'s SweepTable<'a>,
 }
 
 /// The tables: operations per second, the latency that the report is about, and p99.99.
@@ -95,6 +105,7 @@ pub fn tables<'a>(
         peaks,
         index,
         comparisons: sweep.comparisons,
+        sweep,
     };
     // At several rates ops/s are in the table of each system; no system is better by it.
     let mut metrics = Vec::new();
@@ -206,6 +217,14 @@ impl<'a> Grid<'_, 'a> {
                 "operations were due and never done",
             ),
         ];
+        let is_coarse = metrics.iter().any(|metric| metric.may_have_ends())
+            && phases
+                .iter()
+                .any(|phase| COARSE_COUNTER.is_among(&phase.findings));
+        let causes = causes.into_iter().chain([(
+            is_coarse,
+            "a counter has coarse steps (both ends are shown)",
+        )]);
         let present = causes.into_iter().filter(|(is_there, _)| *is_there);
         present.map(|(_, cause)| cause).collect()
     }
@@ -250,7 +269,7 @@ impl<'a> Grid<'_, 'a> {
         let Some(value) = cell.value(metric) else {
             return Cell::none();
         };
-        let written = measured(metric, value);
+        let written = measured_in(metric, value, &cell.points[0].phase.currency);
         let is_rate = metric == Metric::OPS_PER_SEC;
         let findings = cell.points.iter().flat_map(|p| &p.phase.findings);
         Cell {
@@ -283,10 +302,13 @@ impl<'a> Grid<'_, 'a> {
     fn improvement(&self, metric: Metric, pair: (&'a str, &'a str), step: Step) -> Cell {
         match self.comparison(metric, pair, step) {
             Some(comparison) => improvement(&comparison, self.comparisons),
-            None if compare::are_bounds(self.group, metric, pair, step) => {
-                Cell::none().with_detail("not certain")
-            }
-            None => Cell::none(),
+            None => match self.sweep.unlike_money(metric, pair) {
+                Some(why) => Cell::none().with_detail(why),
+                None if compare::are_bounds(self.group, metric, pair, step) => {
+                    Cell::none().with_detail("not certain")
+                }
+                None => Cell::none(),
+            },
         }
     }
 

@@ -229,7 +229,16 @@ fn metric_figure<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Option
     let spot = compare::where_stated(group, sweep, metric)?;
     let pairs = compared_pairs(group, sweep, spot, metric);
     let what = format!("{} {}", metric.row().title, compare::place(spot));
-    of_pairs(group, sweep, &what, &pairs)?.ok()
+    match of_pairs(group, sweep, &what, &pairs)? {
+        Ok(figure) => Some(figure),
+        Err((a, b)) => {
+            let why = sweep.unlike_money(metric, (a, b))?;
+            Some(figure(
+                "not compared",
+                format!("{what} of {a} and {b}: {why}"),
+            ))
+        }
+    }
 }
 
 /// Each pair of systems that is compared, with the comparison.

@@ -15,7 +15,7 @@ use crate::{
     grid_name::workload_title,
     sweep::{SweepTable, WorkloadGrid},
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tailmark_model::{Bounded, Metric, System, number};
 use tailmark_stats::slo::{Trial, Verdict};
 
@@ -59,7 +59,7 @@ const NEEDS: [(&str, &[&str]); 9] = [
     ),
     ("no device was known", &["host_write_bytes_per_op"]),
     (
-        "no drive counts what it writes to its media (OCP log)",
+        "no drive counts what it writes to its media (OCP log), or its counter stood still",
         &["media_write_bytes_per_op", "total_write_amplification"],
     ),
     (
@@ -67,7 +67,8 @@ const NEEDS: [(&str, &[&str]); 9] = [
         &["drive_writes_per_day", "life_years"],
     ),
     (
-        "without price or price_per_hour; with kwh_price and no known power; room \
+        "without price or price_per_hour; with kwh_price and no known power, or \
+         power of different parts; with rated_tbw and unknown writes; room \
          also takes capacity and a database that reports what it stores",
         &[
             "cost_per_million_ops",
@@ -76,6 +77,9 @@ const NEEDS: [(&str, &[&str]); 9] = [
         ],
     ),
 ];
+
+/// Metrics for which drives may state a limit.
+const DEVICE_POWER: [&str; 2] = ["device_watts", "device_joules_per_million_ops"];
 
 /// Metrics of the disk alone, for which no report gets the section.
 const OF_DISKS: [&str; 3] = [
@@ -107,18 +111,31 @@ fn render(data: &Data) -> Vec<Block> {
         }
     }
     let mut blocks = vec![Block::Text(about(data))];
+    let mut currencies: Vec<&str> = places.iter().map(Place::currency).collect();
+    currencies.retain(|currency| !currency.is_empty());
+    currencies.sort_unstable();
+    currencies.dedup();
+    if currencies.len() > 1 {
+        let text = format!(
+            "Prices are in {}. Money of systems in different currencies is not compared.",
+            number::list(&currencies)
+        );
+        blocks.push(Block::Text(Text::plain(text)));
+    }
     for (title, own) in by_title {
         blocks.push(Block::Heading {
             anchor: anchor(&["watts", title]),
             title: title.to_owned(),
             about: String::new(),
         });
-        blocks.push(Block::Table(table(&own, &known, &currency(data))));
+        blocks.push(Block::Table(table(&own, &known, &currencies)));
         let mut groups = sweep.all_groups();
         let group = groups.find(|group| group.title_with_conditions() == title);
-        blocks.extend(group.and_then(|group| against_latency(group, &sweep)));
+        let group = group.filter(|_| currencies.len() < 2);
+        let currency = currencies.first().copied().unwrap_or("");
+        blocks.extend(group.and_then(|group| against_latency(group, &sweep, currency)));
     }
-    blocks.extend(absent(&known).map(Block::Text));
+    blocks.extend(absent(&known, &stated_limits(data)).map(Block::Text));
     blocks
 }
 
@@ -195,6 +212,14 @@ impl<'a> Place<'a> {
         })
     }
 
+    /// The currency of its figures; empty if none of them is money.
+    fn currency(&self) -> &'a str {
+        match &self.figures {
+            Figures::Cell(cell) => &cell.points[0].phase.currency,
+            Figures::Trials(trials) => &trials[0].currency,
+        }
+    }
+
     /// The value of a metric; `None` if it is unknown.
     fn cell(&self, metric: Metric) -> Option<Cell> {
         match &self.figures {
@@ -202,19 +227,24 @@ impl<'a> Place<'a> {
             Figures::Cell(cell) => Some(metric_cell(metric, mean(cell, metric)?)),
             Figures::Trials(trials) => {
                 let values = trials.iter().map(|trial| trial.figures.get(&metric));
-                let values: Vec<f64> = values.map(Option::<&f64>::copied).collect::<Option<_>>()?;
-                let mean = values.iter().sum::<f64>() / values.len() as f64;
-                Some(metric_cell(metric, Bounded::exact(mean)))
+                let values: Vec<Bounded> = values
+                    .map(Option::<&Bounded>::copied)
+                    .collect::<Option<_>>()?;
+                Some(metric_cell(metric, Bounded::mean(&values)?))
             }
         }
     }
 }
 
 /// The chart of cost against latency, with several client counts or rates.
-fn against_latency(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Block> {
+fn against_latency(
+    group: &WorkloadGrid<'_>,
+    sweep: &SweepTable<'_>,
+    currency: &str,
+) -> Option<Block> {
     let cost = Metric::from_name("cost_per_million_ops")?;
     let title = group.title_with_conditions();
-    let (base, marks) = costs::lines(group, sweep, cost, &currency(sweep.data))?;
+    let (base, marks) = costs::lines(group, sweep, cost, currency)?;
     let chart = Chart {
         title: format!("{title}: cost against latency"),
         hint: "lower and further left is better".into(),
@@ -233,7 +263,7 @@ fn against_latency(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<B
 }
 
 /// A row for each metric, a column for each place.
-fn table(places: &[&Place<'_>], known: &[Metric], currency: &str) -> Table {
+fn table(places: &[&Place<'_>], known: &[Metric], currencies: &[&str]) -> Table {
     let mut columns = vec![Column::text("Metric")];
     columns.extend(
         places
@@ -245,12 +275,19 @@ fn table(places: &[&Place<'_>], known: &[Metric], currency: &str) -> Table {
         .map(|place| Cell::new(number::rate(place.ops_per_sec)).with_value(place.ops_per_sec));
     let mut rows = vec![row("ops/s".to_owned(), ops.collect())];
     for &metric in known {
-        let cells: Vec<Option<Cell>> = places.iter().map(|place| place.cell(metric)).collect();
+        let cell = |place: &&Place<'_>| {
+            let mut cell = place.cell(metric)?;
+            if metric.is_money() && currencies.len() > 1 {
+                cell.text = format!("{} {}", cell.text, place.currency());
+            }
+            Some(cell)
+        };
+        let cells: Vec<Option<Cell>> = places.iter().map(cell).collect();
         if cells.iter().any(Option::is_some) {
             let cells = cells
                 .into_iter()
-                .map(|cell| cell.unwrap_or_else(Cell::none));
-            rows.push(row(title(metric, currency), cells.collect()));
+                .map(|shown| shown.unwrap_or_else(Cell::none));
+            rows.push(row(title(metric, currencies), cells.collect()));
         }
     }
     Table {
@@ -270,34 +307,26 @@ fn row(title: String, cells: Vec<Cell>) -> TableRow {
     }
 }
 
-/// With the unit, but that of bytes, which stands in each cell.
-fn title(metric: Metric, currency: &str) -> String {
+/// With the unit, but that of bytes and of several currencies, which stands in each cell.
+fn title(metric: Metric, currencies: &[&str]) -> String {
     let row = metric.row();
     match row.unit {
         "" | "bytes" => row.title.to_owned(),
-        "money" => format!("{}, {currency}", row.title),
+        _ if metric.is_money() => match currencies {
+            [currency] => format!("{}, {currency}", row.title),
+            _ => row.title.to_owned(),
+        },
         unit => format!("{}, {unit}", row.title),
     }
-}
-
-/// The currency of the plan; of several, each.
-fn currency(data: &Data) -> String {
-    let costs = data
-        .headers
-        .iter()
-        .flat_map(|header| header.settings.costs.values());
-    let mut names: Vec<&str> = costs.map(|cost| cost.currency.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
-    names.join(" or ")
 }
 
 /// What the plan states, by system.
 fn about(data: &Data) -> Text {
     let text = Text::plain(
         "Energy is that of sensors during the measured part: of processor packages and their \
-         memory, of the devices, or of the whole server. Cost is the price and the energy of all \
-         years at this load, without interest.",
+         memory, of the devices (without a sensor, by device_watts), or of the whole server. Cost \
+         is the price, drives that wear out earlier, and the energy of all years at this load, \
+         without interest.",
     );
     let stated: BTreeMap<&String, String> = data
         .headers
@@ -334,8 +363,27 @@ fn about(data: &Data) -> Text {
     })
 }
 
-/// Which metrics are absent, and why; `None` if all are known.
-fn absent(known: &[Metric]) -> Option<Text> {
+/// What drives state of their power, instead of a measurement; empty if they state nothing.
+fn stated_limits(data: &Data) -> String {
+    let limits = data
+        .points
+        .iter()
+        .flat_map(|point| point.phase.stated_limits());
+    let limits: BTreeSet<String> = limits.collect();
+    let limits: Vec<&str> = limits.iter().map(String::as_str).collect();
+    match limits[..] {
+        [] => String::new(),
+        [_] => format!("; {}: that is a limit, not a measurement", limits[0]),
+        _ => format!(
+            "; {}: those are limits, not measurements",
+            number::list(&limits)
+        ),
+    }
+}
+
+/// Which metrics are absent, and why; `None` if all are known. `limits` is what the drives state
+/// instead of their power.
+fn absent(known: &[Metric], limits: &str) -> Option<Text> {
     let missing = |names: &[&str]| {
         let titles = names.iter().filter_map(|name| Metric::from_name(name));
         let titles = titles.filter(|metric| !known.contains(metric));
@@ -343,7 +391,12 @@ fn absent(known: &[Metric]) -> Option<Text> {
     };
     let reasons = NEEDS.iter().filter_map(|(why, names)| {
         let titles = missing(names);
-        (!titles.is_empty()).then(|| format!("{} ({why})", number::list(&titles)))
+        let limits = if names.iter().any(|name| DEVICE_POWER.contains(name)) {
+            limits
+        } else {
+            ""
+        };
+        (!titles.is_empty()).then(|| format!("{} ({why}{limits})", number::list(&titles)))
     });
     let reasons: Vec<String> = reasons.collect();
     (!reasons.is_empty()).then(|| {
@@ -355,7 +408,6 @@ fn absent(known: &[Metric]) -> Option<Text> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
 
     #[test]
     fn every_metric_says_what_it_needs() {
@@ -373,10 +425,19 @@ mod tests {
         let known: Vec<Metric> = Metric::costs()
             .filter(|metric| metric.row().name != "life_years")
             .collect();
-        let text = absent(&known).unwrap().to_plain();
+        let text = absent(&known, "; unused").unwrap().to_plain();
         let expected = "Absent, and why: life at this load (without rated_tbw or \
                         capacity, a known device or writes).";
         assert_eq!(text, expected);
-        assert!(absent(&Metric::costs().collect::<Vec<_>>()).is_none());
+        assert!(absent(&Metric::costs().collect::<Vec<_>>(), "").is_none());
+        let without_power = known.into_iter();
+        let without_power = without_power.filter(|metric| metric.row().name != "device_watts");
+        let limits = "; nvme0n1 is in power state 0: that is a limit, not a measurement";
+        let with_limits = absent(&without_power.collect::<Vec<_>>(), limits)
+            .unwrap()
+            .to_plain();
+        let reason = "power of the devices (no drive reported its power (OCP log); nvme0n1 is in \
+                        power state 0: that is a limit, not a measurement)";
+        assert!(with_limits.contains(reason), "{with_limits}");
     }
 }

@@ -31,7 +31,7 @@ pub fn at_the_highest<'a>(
         let values = (value(pair.0)?, value(pair.1)?);
         let known = compare::at(group, sweep, spot, metric, pair);
         let figures = if has_figures {
-            figures(metric, values.0, values.1)
+            figures(sweep, metric, pair, values)
         } else {
             String::new()
         };
@@ -100,6 +100,11 @@ fn which_is_better<'a>(
     (figures, of_several): (String, bool),
 ) -> LatencyStatement<'a> {
     let noun = metric.noun();
+    if let Some(why) = sweep.unlike_money(metric, (a, b)) {
+        let details = in_brackets([figures, why]);
+        let text = format!("the {noun} of {a} and {b} is not compared{details}.");
+        return LatencyStatement::Sentence(Text::plain(text));
+    }
     let uncertain = |both: String| {
         let details = in_brackets([both, String::new()]);
         let text = if has_zero(of_a) || has_zero(of_b) {
@@ -152,8 +157,16 @@ fn no_ratio(metric: Metric, (a, b): (&str, &str), figures: &str) -> String {
 }
 
 /// `45.3 us against 69.3 us`.
-fn figures(metric: Metric, a: Quantity, b: Quantity) -> String {
-    let [a, b] = [a, b].map(|measured| metric.text_with_unit(measured.middle));
+fn figures(
+    sweep: &SweepTable<'_>,
+    metric: Metric,
+    (a, b): (&str, &str),
+    (of_a, of_b): (Quantity, Quantity),
+) -> String {
+    let text = |system: &str, measured: Quantity| {
+        metric.text_with_unit(measured.middle, sweep.currency(system))
+    };
+    let (a, b) = (text(a, of_a), text(b, of_b));
     format!("{a} against {b}")
 }
 
@@ -195,7 +208,7 @@ pub fn at_the_peaks<'a>(
         if steps[0] == steps[1] && steps[0].threads != PointKey::PEAK {
             let comparison = compare::at(group, sweep, ComparedAt::Step(steps[0]), metric, pair);
             let begin = format!("At the peaks ({})", steps[0].place());
-            let figures = figures(metric, of_a, of_b);
+            let figures = figures(sweep, metric, pair, (of_a, of_b));
             let known = comparison.as_ref();
             let figures = (figures, false);
             let which = which_is_better(sweep, metric, pair, (of_a, of_b), known, figures);
@@ -236,10 +249,14 @@ fn as_measured<'a>(
     (a, b): (&'a str, &'a str),
     (of_a, of_b): (Quantity, Quantity),
 ) -> Option<LatencyStatement<'a>> {
+    if sweep.unlike_money(metric, (a, b)).is_some() {
+        return None;
+    }
     let bound = of_a.middle.bound.and(of_b.middle.bound.reversed())?;
     let value = of_a.middle.value / of_b.middle.value;
-    let ratio = Bounded { value, bound };
-    let figures = in_brackets([figures(metric, of_a, of_b), String::new()]);
+    let ratio = Bounded { value, bound }.toward_one()?;
+    let figures = figures(sweep, metric, (a, b), (of_a, of_b));
+    let figures = in_brackets([figures, String::new()]);
     if has_zero(of_a) || has_zero(of_b) {
         let text = no_ratio(metric, (a, b), &figures);
         return Some(LatencyStatement::Sentence(Text::plain(text)));

@@ -90,6 +90,7 @@ fn tables(verdicts: &Verdicts) -> Vec<Block> {
     let all = at_points.chain([(Metric::OPS_PER_SEC, true)]);
     let tables = all.filter_map(|(metric, are_peaks)| table(verdicts, metric, are_peaks));
     let mut blocks: Vec<_> = tables.map(Block::Table).collect();
+    blocks.extend(statements(unlike_money(verdicts)));
     if blocks.is_empty() {
         let none = if verdicts.comparisons.is_empty() {
             "No point of both was measured without a failure, so there is nothing to compare."
@@ -100,6 +101,28 @@ fn tables(verdicts: &Verdicts) -> Vec<Block> {
     }
     blocks.push(Block::Text(Text::plain(about(verdicts))));
     blocks
+}
+
+/// The values of money that are not compared, each in its currency.
+fn unlike_money(verdicts: &Verdicts) -> Vec<String> {
+    let line = |unlike: &super::UnlikeMoney<'_>| {
+        let metric = unlike.metric;
+        let [a, b] = unlike.runs.map(|runs| match runs.center(metric) {
+            Some(value) => metric.text_with_unit(value, runs.currency()),
+            None => format!("unknown, in {}", runs.currency()),
+        });
+        let [in_a, in_b] = unlike.runs;
+        let why = if in_a.currency() == in_b.currency() {
+            let energy = [in_a, in_b].map(|runs| runs.energy_of());
+            format!("the energy is that of {} and of {}", energy[0], energy[1])
+        } else {
+            "the currencies differ".to_owned()
+        };
+        let text = format!("{}: {a} and {b}", metric.row().title);
+        let place = verdicts.name(unlike.pair, &unlike.point.to_string());
+        format!("{place}: {text}: not compared, because {why}")
+    };
+    verdicts.unlike_money().iter().map(line).collect()
 }
 
 /// The comparisons of a metric.
@@ -129,7 +152,7 @@ fn table(verdicts: &Verdicts, metric: Metric, are_peaks: bool) -> Option<Table> 
         columns.insert(0, Column::text("system"));
     }
     let row = |comparison: &&Comparison| {
-        let mut cells = cells(comparison);
+        let mut cells = cells(verdicts, comparison);
         if has_systems {
             let mut pairs = verdicts.pairs.iter();
             let pair = pairs.find(|pair| pair.a.label == comparison.a);
@@ -148,9 +171,18 @@ fn table(verdicts: &Verdicts, metric: Metric, are_peaks: bool) -> Option<Table> 
     })
 }
 
-fn cells(comparison: &Comparison) -> Vec<Cell> {
+fn cells(verdicts: &Verdicts, comparison: &Comparison) -> Vec<Cell> {
     let metric = comparison.metric;
-    let [a, b] = comparison.centers.map(|value| metric_cell(metric, value));
+    let [mut a, mut b] = comparison.centers.map(|value| metric_cell(metric, value));
+    if let Some(runs) = verdicts
+        .points
+        .compared(comparison)
+        .filter(|_| metric.is_money())
+    {
+        for (cell, own) in [&mut a, &mut b].into_iter().zip(runs) {
+            cell.text = format!("{} {}", cell.text, own.currency());
+        }
+    }
     let ratios = form(comparison);
     let interval = comparison.interval;
     let interval = interval.map(|ends| interval_text(metric, ends, ratios));

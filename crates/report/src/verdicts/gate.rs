@@ -58,6 +58,8 @@ pub enum Reason {
     NoNoise,
     /// A value is a bound only, or both are.
     Bound,
+    /// The prices of the two are in different currencies, or their energy covers different parts.
+    UnlikeMoney,
     /// A run did not reach its rate, so that no latency of it is compared.
     RateNotMet,
     /// The lower peak belongs to a system without a valid point at some of the other's thread
@@ -233,6 +235,7 @@ fn at_points(condition: &Condition, pair: &Pair, verdicts: &Verdicts) -> Vec<Jud
         let comparison = verdicts.comparisons.iter().find(is_here);
         let (reason, repeats) = match comparison {
             _ if !are_valid => (Reason::Failed, None),
+            None if !both.0.is_comparable(both.1, metric) => (Reason::UnlikeMoney, None),
             None if both.0.have_bounds(condition.metric)
                 && both.1.have_bounds(condition.metric) =>
             {

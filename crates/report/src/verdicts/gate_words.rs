@@ -133,6 +133,12 @@ fn why(gate: &Gate, judged: &Judged) -> String {
             let noisy = disturbances(comparison, judged, "; ", " may be the noise");
             format!("{found}, but {room} not ruled out: {why}{noisy}")
         }
+        (Reason::Bound, Some(_)) if metric.may_have_ends() => {
+            format!("{found}: only a bound, because a counter has coarse steps")
+        }
+        (Reason::UnlikeMoney, _) => {
+            "money is not compared: its currencies differ, or what its energy covers".to_owned()
+        }
         (Reason::Bound, bound) => {
             let (both, why) = match judged.point {
                 Some(_) => ("both are", "requests failed, or were due and never done"),

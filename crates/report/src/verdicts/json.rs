@@ -29,6 +29,26 @@ pub fn document(verdicts: &Verdicts) -> Value {
             "reason": out.reason,
         })
     });
+    let unlike = verdicts.unlike_money().into_iter().map(|unlike| {
+        let [a, b] = unlike
+            .runs
+            .map(|runs| runs.center(unlike.metric).map(|value| value.value));
+        json!({
+            "a": unlike.pair.a.label,
+            "b": unlike.pair.b.label,
+            "workload": unlike.point.workload,
+            "distribution": unlike.point.distribution,
+            "threads": unlike.point.threads,
+            "rate": unlike.point.target_rate(),
+            "metric": unlike.metric.to_string(),
+            "value_a": a,
+            "value_b": b,
+            "currency_a": unlike.runs[0].currency(),
+            "currency_b": unlike.runs[1].currency(),
+            "energy_of_a": unlike.runs[0].energy_of(),
+            "energy_of_b": unlike.runs[1].energy_of(),
+        })
+    });
     let unequal = verdicts.unequal.iter().map(|(pair, unequal)| {
         let pair = &verdicts.pairs[*pair];
         json!({
@@ -48,6 +68,7 @@ pub fn document(verdicts: &Verdicts) -> Value {
         "significance": SIGNIFICANCE,
         "comparisons": comparisons.map(comparison_json).collect::<Vec<_>>(),
         "skipped": skipped.collect::<Vec<_>>(),
+        "unlike_money": unlike.collect::<Vec<_>>(),
         "unequal": unequal.collect::<Vec<_>>(),
         "gates": verdicts.gates.iter().map(gate).collect::<Vec<_>>(),
     })
@@ -91,6 +112,7 @@ fn judged(judged: &Judged) -> Value {
             Reason::TooFewRuns => "too few runs",
             Reason::NoNoise => "no noise",
             Reason::Bound | Reason::UnlikePeaks => "not testable",
+            Reason::UnlikeMoney => "unlike money",
             Reason::RateNotMet => "rate not met",
             Reason::Failed => "failed",
             Reason::Unknown => "not known",

@@ -17,7 +17,7 @@ pub(crate) use ratio::improvement;
 
 use crate::{Error, Report};
 use gate::Gate;
-use points::Points;
+use points::{PointRuns, Points};
 use serde_json::Value;
 use sides::{Pair, Sides};
 use std::{collections::BTreeSet, path::PathBuf};
@@ -72,6 +72,14 @@ struct Skipped<'v> {
     pair: &'v Pair,
     point: &'v PointName,
     reason: &'static str,
+}
+
+/// Values of money at a point in two currencies, or with the energy of different parts.
+struct UnlikeMoney<'v> {
+    pair: &'v Pair,
+    point: &'v PointName,
+    metric: Metric,
+    runs: [&'v PointRuns; 2],
 }
 
 impl Verdicts {
@@ -175,6 +183,28 @@ impl Verdicts {
             a.union(&b).count()
         };
         self.pairs.iter().map(of_pair).sum()
+    }
+
+    /// The values of money that are shown and not compared.
+    fn unlike_money(&self) -> Vec<UnlikeMoney<'_>> {
+        let mut found = Vec::new();
+        for pair in &self.pairs {
+            for point in self.points.names(&pair.a.label) {
+                let runs = [&pair.a, &pair.b].map(|side| self.points.get(&side.label, point));
+                let [Some(a), Some(b)] = runs else { continue };
+                let money = self.metrics.iter().filter(|metric| {
+                    let is_known = [a, b].iter().all(|own| !own.values(**metric).is_empty());
+                    is_known && !a.is_comparable(b, **metric)
+                });
+                found.extend(money.map(|metric| UnlikeMoney {
+                    pair,
+                    point,
+                    metric: *metric,
+                    runs: [a, b],
+                }));
+            }
+        }
+        found
     }
 
     /// The points that only one side has, or whose runs failed.

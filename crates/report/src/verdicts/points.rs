@@ -1,5 +1,6 @@
 //! The points of the compared systems, and their runs.
 
+use crate::sweep::energy_in_words;
 use std::collections::{BTreeMap, BTreeSet};
 use tailmark_model::{Bounded, Kind, Metric, PointName};
 use tailmark_stats::{
@@ -23,15 +24,38 @@ impl PointRuns {
         known.copied().collect()
     }
 
-    /// The geometric mean of a metric.
+    /// The geometric mean of a metric; `None` of costs whose energy covers different parts.
     pub fn center(&self, metric: Metric) -> Option<Bounded> {
-        center(&self.values(metric))
+        self.is_comparable(self, metric)
+            .then(|| center(&self.values(metric)))
+            .flatten()
     }
 
     /// Whether a metric is known of every run, of some as a bound only.
     pub fn have_bounds(&self, metric: Metric) -> bool {
         let values = self.values(metric);
         values.len() == self.0.len() && values.iter().any(|value| !value.is_exact())
+    }
+
+    /// The currency of their figures of money; empty without any.
+    pub fn currency(&self) -> &str {
+        let mut known = self.0.iter().map(|run| run.currency.as_str());
+        known.find(|currency| !currency.is_empty()).unwrap_or("")
+    }
+
+    /// What the energy in those figures covers: `server`, or several answers.
+    pub fn energy_of(&self) -> String {
+        let known: BTreeSet<&str> = self.0.iter().map(|run| run.energy_of.as_str()).collect();
+        energy_in_words(known)
+    }
+
+    /// Whether a metric can be compared with that of other runs: money only in the same currency.
+    pub fn is_comparable(&self, other: &Self, metric: Metric) -> bool {
+        let mut pairs = self
+            .0
+            .iter()
+            .flat_map(|a| other.0.iter().map(move |b| (a, b)));
+        pairs.all(|(a, b)| a.is_comparable(b, metric))
     }
 
     /// The number of runs with a finding that makes comparisons doubtful.

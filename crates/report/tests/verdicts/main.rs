@@ -8,6 +8,7 @@ mod gates;
 mod many;
 #[path = "../sections/mod.rs"]
 mod sections;
+mod stepped;
 mod studies;
 #[path = "../systems/mod.rs"]
 mod systems;

@@ -7,11 +7,6 @@ use tailmark_model::{Phase, PowerOf, Sentence, Unit, number};
 
 /// From this share of all processor time on, other programs drew part of the power.
 const OTHERS: f64 = 0.05;
-/// Bytes of a step of the counter of host writes in a drive's SMART log.
-const STEP: f64 = 512_000.0;
-/// With at least this many steps, the counter is off by 2 % at most.
-const STEPS_MIN: f64 = 50.0;
-
 /// A power sensor covers more or other hardware than the system.
 pub fn covers_others(point: &PointContext<'_>) -> Option<Sentence> {
     let phase = point.phase();
@@ -57,44 +52,27 @@ fn is_of_plan(phase: &Phase) -> bool {
     })
 }
 
-/// A drive counts in steps that are coarse against what was written: the amplification that follows
-/// is known within bounds.
+/// A drive counts in steps that are coarse against what was written, or late: what follows is known
+/// within bounds, or unknown.
 pub fn coarse_counter(point: &PointContext<'_>) -> Option<Sentence> {
     let phase = point.phase();
-    let rise = |probe, name| Some(phase.sampled(probe).rate(name)? * phase.duration_s);
-    let host = rise("nvme-smart", "write_bytes")?;
-    let media = rise("nvme-ocp", "media_write_bytes")?;
-    let drives = phase
-        .series
-        .iter()
-        .filter(|series| series.probe == "nvme-smart" && series.name == "write_bytes");
-    // Each counter may be off by one step.
-    let off = STEP * drives.count() as f64;
-    if host <= 0.0 || host >= STEPS_MIN * off {
-        return None;
-    }
-    let low = media / (host + off);
-    let sentence = if host > off {
-        let high = number::bounded_figure(tailmark_model::Bounded::exact(media / (host - off)));
+    let figures = phase.sampled_figures(None).into_iter();
+    let coarse = figures.filter(|(metric, value)| metric.may_have_ends() && !value.is_exact());
+    let coarse = coarse.map(|(metric, value)| {
+        let text = metric.text_with_unit(value, &phase.currency);
+        format!("{} is {text}", metric.row().title)
+    });
+    let silent = phase.silent_counters().into_iter();
+    let silent = silent.map(|counter| format!("what follows from its {counter} is unknown"));
+    let known: Vec<String> = coarse.chain(silent).collect();
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    (!known.is_empty()).then(|| {
         Sentence::new(
-            "The counter of host writes rose by {Host writes}, in steps of {Step}, so the write \
-             amplification inside the device is at least {At least} and at most {At most}. Measure \
-             longer.",
+            "A drive counts writes in coarse steps or updates its counter late, so {Known}. \
+             Measure longer.",
         )
-        .text("At most", high)
-    } else {
-        Sentence::new(
-            "The counter of host writes rose by {Host writes}, in steps of {Step}, so the write \
-             amplification inside the device is at least {At least}. Measure longer.",
-        )
-    };
-    let low = number::bounded_figure(tailmark_model::Bounded::exact(low));
-    let sentence = sentence.number("Host writes", host, Unit::Bytes);
-    Some(
-        sentence
-            .number("Step", off, Unit::Bytes)
-            .text("At least", low),
-    )
+        .text("Known", number::list(&known))
+    })
 }
 
 /// The life of the devices follows from writes of less than their capacity.

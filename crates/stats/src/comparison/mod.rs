@@ -5,6 +5,7 @@
 //! A verdict is about the runs that were made: these devices, under this load, on these days.
 
 mod copies;
+mod ends;
 mod family;
 mod peaks;
 mod run;
@@ -14,6 +15,7 @@ pub use copies::RunsRead;
 pub use run::{BACKGROUND_DONE, BACKGROUND_DUE, DISTURBANCES, QUICKENING, Run, background_kept};
 
 use crate::statistics::{self, EQUIVALENCE, Estimate, RUNS_MIN, SIGNIFICANCE};
+use ends::is_between;
 use family::Families;
 use std::collections::{BTreeMap, BTreeSet};
 use tailmark_model::{Arrivals, Bound, Bounded, Header, Metric, PointKey, PointName};
@@ -59,8 +61,8 @@ pub enum Verdict {
     /// One of them has fewer than four runs, not counting copies. Or no run of either differs from
     /// the others, so that their noise is unknown.
     TooFewRuns,
-    /// A value is a bound, because requests failed, operations were never done, or the clients were
-    /// the limit, and the true values could decide either way. Or a peak is above that of a system
+    /// A value is a bound, because requests failed, operations were never done, the clients were the
+    /// limit, or a counter has coarse steps, and the true values could decide either way. Or a peak is above that of a system
     /// whose points failed at some of the thread counts, or that has none in common.
     NotTestable,
 }
@@ -152,7 +154,7 @@ pub struct Comparison {
     /// The 95 % interval of the ratio, which lies in it; `None` under two runs, and for bounds.
     pub interval: Option<(f64, f64)>,
     /// The one-sided 95 % ends: the true ratio is not below the first and not above the second. For
-    /// a bound, one of them is 0 or infinite.
+    /// a bound, one of them is 0 or infinite, unless values are known between two ends.
     pub one_sided: Option<(f64, f64)>,
     /// The number of runs of `a`.
     pub runs_a: usize,
@@ -246,6 +248,8 @@ impl Comparison {
             Bound::Exact => true,
             Bound::AtLeast => low > 1.0,
             Bound::AtMost => high < 1.0,
+            // No ratio is one; see `ends.rs`.
+            Bound::Between(..) => false,
         };
         let ratio = self.ratio.value;
         let is_shown = |(low, high)| self.p.is_none() || beyond(low, high);
@@ -400,16 +404,11 @@ fn values(runs: &[&Run], metric: Metric) -> Option<Vec<Bounded>> {
 /// The geometric mean of runs, bounded if one of them is. `None` without runs, if one is not
 /// positive, or if they are bounded on different sides.
 pub fn center(values: &[Bounded]) -> Option<Bounded> {
-    let numbers: Vec<f64> = values.iter().map(|bounded| bounded.value).collect();
-    let mut bounds = values.iter().map(|bounded| bounded.bound);
-    Some(Bounded {
-        value: statistics::geometric_mean(&numbers)?,
-        bound: bounds.try_fold(Bound::Exact, Bound::and)?,
-    })
+    Bounded::combined(values, |numbers| statistics::geometric_mean(&numbers))
 }
 
 /// A comparison without adjusted p and verdict. `None` if a run of either system lacks the metric,
-/// or if bounds of both leave no ratio.
+/// if bounds of both leave no ratio, or for money that is not alike.
 fn compare(
     (a, runs_a): Side<'_, &Vec<&Run>>,
     (b, runs_b): Side<'_, &Vec<&Run>>,
@@ -417,7 +416,31 @@ fn compare(
     place: Place,
     positions: &Positions,
 ) -> Option<Comparison> {
-    let (of_a, of_b) = (values(runs_a, metric)?, values(runs_b, metric)?);
+    let is_comparable = |one: &&Run| runs_b.iter().all(|other| one.is_comparable(other, metric));
+    if !runs_a.iter().all(is_comparable) {
+        return None;
+    }
+    let known = [values(runs_a, metric)?, values(runs_b, metric)?];
+    let compare = |stated: [Vec<Bounded>; 2]| {
+        let place = place.clone();
+        compare_values((a, runs_a), (b, runs_b), stated, metric, place, positions)
+    };
+    if known.iter().flatten().any(is_between) {
+        ends::compare(&known, compare)
+    } else {
+        compare(known)
+    }
+}
+
+/// The same of values that are exact or bounds on one side.
+fn compare_values(
+    (a, runs_a): Side<'_, &Vec<&Run>>,
+    (b, runs_b): Side<'_, &Vec<&Run>>,
+    [of_a, of_b]: [Vec<Bounded>; 2],
+    metric: Metric,
+    place: Place,
+    positions: &Positions,
+) -> Option<Comparison> {
     let (center_a, center_b) = (center(&of_a)?, center(&of_b)?);
     let of_centers = center_a.value / center_b.value;
     let bound = center_a.bound.and(center_b.bound.reversed())?;

@@ -48,6 +48,10 @@ pub struct Run {
     pub takes_turns: bool,
     /// The known values.
     pub values: BTreeMap<Metric, Bounded>,
+    /// The currency of those that are money; empty without any.
+    pub currency: String,
+    /// What the energy in them covers; empty without energy.
+    pub energy_of: String,
     /// Whether its rate was reached, if it has one. If not, latency only shows how long it ran.
     pub is_rate_met: bool,
     /// Mean bytes that a read found; see [`tailmark_model::Phase::read_bytes`].
@@ -72,6 +76,8 @@ impl Run {
                 .filter(|metric| metric.ranks())
                 .filter_map(known)
                 .collect(),
+            currency: point.phase.currency.clone(),
+            energy_of: point.phase.energy_of.clone(),
             is_rate_met: !RATE_NOT_MET.is_among(&point.phase.findings),
             read_bytes: point.phase.read_bytes(),
             background_kept: background_kept(&point.phase),
@@ -81,6 +87,13 @@ impl Run {
                 .map(|code| code.name)
                 .collect(),
         }
+    }
+
+    /// Whether a metric of two runs can be compared: money only in the same currency, and with the
+    /// energy of the same parts.
+    pub fn is_comparable(&self, other: &Self, metric: Metric) -> bool {
+        let basis = |run: &Self| (run.currency.clone(), run.energy_of.clone());
+        !metric.is_money() || basis(self) == basis(other)
     }
 
     /// The same with the header of its study, whose plan says whether systems take turns.

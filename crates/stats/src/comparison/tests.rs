@@ -20,6 +20,8 @@ pub(super) fn runs(system: &str, threads: u32, ops: f64, is_valid: bool) -> Vec<
         started_ms: None,
         takes_turns: false,
         values: BTreeMap::from([(Metric::OPS_PER_SEC, Bounded::exact(ops * factor))]),
+        currency: String::new(),
+        energy_of: String::new(),
         is_rate_met: true,
         read_bytes: None,
         background_kept: None,

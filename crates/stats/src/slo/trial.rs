@@ -35,7 +35,9 @@ pub struct Trial {
     /// Findings that qualify it.
     pub findings: Vec<Finding>,
     /// Metrics besides rates and latencies of requests.
-    pub figures: BTreeMap<Metric, f64>,
+    pub figures: BTreeMap<Metric, Bounded>,
+    /// The currency of those that are money.
+    pub currency: String,
     /// Mean time of a request from when it was sent, nanoseconds.
     service_ns: f64,
     /// Whether the clients are the limit because none was free.
@@ -72,6 +74,7 @@ impl Trial {
             evidence: cause.map(|cause| cause.text),
             findings: phase.findings.clone(),
             figures: phase.figures.clone(),
+            currency: phase.currency.clone(),
             service_ns: service_ns(phase),
         }
     }

@@ -72,6 +72,7 @@ pub fn comparison_json(comparison: &Comparison) -> Value {
 const fn bound(bound: Bound) -> &'static str {
     match bound {
         Bound::Exact => "exact",
+        Bound::Between(..) => "between",
         Bound::AtLeast => "at least",
         Bound::AtMost => "at most",
     }
@@ -100,6 +101,8 @@ mod tests {
             started_ms: None,
             takes_turns: false,
             values: BTreeMap::from([(Metric::OPS_PER_SEC, Bounded::exact(*value))]),
+            currency: String::new(),
+            energy_of: String::new(),
             is_rate_met: true,
             read_bytes: None,
             background_kept: None,

@@ -180,6 +180,15 @@ fn warmup(warmup: &Warmup) -> Value {
 fn phase(phase: &Phase, header: &Header) -> Value {
     let value = |metric: Metric| metric.value(phase).map(|bounded| bounded.value);
     let derived = Metric::figures().map(|metric| (metric.row().name, value(metric)));
+    let ends = Metric::figures().filter_map(|metric| {
+        let bounded = metric.value(phase).filter(|known| !known.is_exact())?;
+        let (low, high) = (bounded.low(), bounded.high());
+        let ends = json!({
+            "at_least": Some(low).filter(|low| *low > 0.0),
+            "at_most": Some(high).filter(|high| high.is_finite()),
+        });
+        Some((metric.row().name, ends))
+    });
     let known = operations_and_seconds(phase);
     let lag = phase.start_lag.as_ref();
     let causes = lag.and_then(|lag| lag.causes.as_ref());
@@ -203,6 +212,8 @@ fn phase(phase: &Phase, header: &Header) -> Value {
         "qos": qos(phase),
         "bandwidth": bandwidth(phase),
         "derived": derived.collect::<BTreeMap<_, _>>(),
+        "currency": Some(&phase.currency).filter(|name| !name.is_empty()),
+        "derived_bounds": ends.collect::<BTreeMap<_, _>>(),
         "counters": phase.counters,
         "intervals": phase.intervals.iter().map(interval).collect::<Vec<_>>(),
         "series": phase.series,

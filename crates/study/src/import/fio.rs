@@ -335,7 +335,11 @@ mod tests {
         let histograms = PLUS.replace("\"rwmixread\"", "\"rate_iops\" : \"9000\", \"rwmixread\"");
         assert_eq!(all(&histograms)[0].target_rate, Some(36_000.0));
         let of_writes = histograms.replace("\"9000\"", "\",9000\"");
-        assert_eq!(all(&of_writes)[0].target_rate, None, "reads are not limited");
+        assert_eq!(
+            all(&of_writes)[0].target_rate,
+            None,
+            "reads are not limited"
+        );
         for text in [CLONES, &histograms] {
             let point = all(text).remove(0);
             for result in point.phase.kinds.values() {

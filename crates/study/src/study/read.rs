@@ -14,10 +14,10 @@ use rusqlite::{Connection, Error, OptionalExtension, Params, Result, Row, params
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use tailmark_model::{
-    Arrivals, BlockQos, Censored, Damaged, ErrorCount, Fact, Finding, Header, Interval,
+    Arrivals, BlockQos, Bounded, Censored, Damaged, ErrorCount, Fact, Finding, Header, Interval,
     IntervalKind, Kind, KindResult, LagCauses, Latencies, Load, Metric, Packed, Phase, Point,
     PointKey, RankPart, ResolvedRate, Series, SeriesKind, StartLag, StudySettings, Summary, System,
-    Warmup, finding, interval::without_gaps, observation,
+    Warmup, figures_from_text, finding, interval::without_gaps, observation,
 };
 
 pub fn header(c: &Connection) -> Result<Header> {
@@ -264,13 +264,9 @@ fn phase_alone(c: &Connection, id: i64, detail: Detail) -> Result<Phase> {
     Ok(phase)
 }
 
-/// From the row of a phase. Another version may have metrics that this one does not know.
-fn figures(row: &Row<'_>) -> Result<BTreeMap<Metric, f64>> {
-    let named: BTreeMap<String, f64> = json(row, 12)?;
-    let figures = named.into_iter();
-    Ok(figures
-        .filter_map(|(name, value)| Some((Metric::from_name(&name)?, value)))
-        .collect())
+/// From the row of a phase.
+fn figures(row: &Row<'_>) -> Result<BTreeMap<Metric, Bounded>> {
+    Ok(figures_from_text(&json(row, 12)?))
 }
 
 /// The ranks in the row of a phase; empty for a single process.

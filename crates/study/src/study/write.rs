@@ -13,8 +13,8 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use tailmark_model::{
-    Arrivals, BlockQos, Header, Interval, Kind, Load, Metric, Phase, PlanValue, Point,
-    ResolvedRate, Series, StudySettings, Summary, System, Warmup, qos,
+    Arrivals, BlockQos, Bounded, Header, Interval, Kind, Load, Metric, Phase, PlanValue, Point,
+    ResolvedRate, Series, StudySettings, Summary, System, Warmup, figures_to_text, qos,
 };
 
 /// The group and the name of the fact that says when the load of a data set began.
@@ -175,7 +175,7 @@ fn phase(c: &Connection, phase: &Phase) -> Result<i64> {
             causes.map(|causes| encode(&causes.woken_late)),
             ranks,
             integer(phase.drained_failed),
-            json(&figures(c, phase)?)?
+            json(&figures_to_text(&figures(c, phase)?))?
         ],
     )?;
     let id = c.last_insert_rowid();
@@ -315,7 +315,7 @@ fn series(c: &Connection, phase: i64, series: &[Series]) -> Result<()> {
 
 /// The metrics of a phase's series. A phase read from a study already has them. A part that is sent
 /// between processes has no study with a known data set.
-fn figures(c: &Connection, phase: &Phase) -> Result<BTreeMap<Metric, f64>> {
+fn figures(c: &Connection, phase: &Phase) -> Result<BTreeMap<Metric, Bounded>> {
     let kept = phase.kept_figures();
     if !kept.is_empty() {
         return Ok(kept);

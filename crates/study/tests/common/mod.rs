@@ -130,8 +130,19 @@ pub fn phase(seed: u64, rated: bool) -> Phase {
     // Those of cost follow from others when a study is read.
     let figures = Metric::figures().filter(|metric| !metric.is_cost());
     let figures = figures.step_by(5);
+    let figure = |metric: Metric, value: f64| {
+        if metric.is_at_most() {
+            Bounded::at_most(value)
+        } else if metric.may_have_ends() {
+            Bounded::from_ends(value / 2.0, value, value * 2.0).unwrap()
+        } else {
+            Bounded::exact(value)
+        }
+    };
     Phase {
-        figures: figures.map(|metric| (metric, seed as f64 + 0.25)).collect(),
+        figures: figures
+            .map(|metric| (metric, figure(metric, seed as f64 + 0.25)))
+            .collect(),
         started_ms: Some(1_764_000_001_000 + seed * 60_000),
         duration_s: 12.345_678_9,
         operations: 5_120,
@@ -151,6 +162,8 @@ pub fn phase(seed: u64, rated: bool) -> Phase {
             .collect(),
         ranks: if rated { ranks() } else { Vec::new() },
         series: series(random),
+        currency: String::new(),
+        energy_of: String::new(),
         findings: vec![TOO_FEW_SAMPLES.finding("15 are too few."), saturated()],
         counters: BTreeMap::from([("rocksdb.stall.micros".into(), u64::MAX)]),
         warmup: None,

@@ -74,11 +74,28 @@ fn a_counter_that_rose_by_few_steps_gives_bounds() {
     };
     // 10 steps, which may be 9 or 11.
     let said = text(5_120_000.0, 10_137_600.0).unwrap();
-    assert!(said.contains("at least 1.80 and at most 2.20"), "{said}");
+    let expected = "so write amplification inside the device is 1.80 to 2.20. Measure longer.";
+    assert!(said.contains(expected), "{said}");
     // One step, which may be next to nothing.
     let of_one = text(512_000.0, 2_048_000.0).unwrap();
-    assert!(of_one.contains("at least 2.00. Measure"), "{of_one}");
-    assert_eq!(text(512_000.0 * 50.0, 1e9), None);
+    assert!(of_one.contains("is ≥ 2.00. Measure"), "{of_one}");
+    assert_eq!(text(512_000.0 * 200.0, 1e9), None);
+}
+
+#[test]
+fn a_counter_that_stood_still_while_the_host_wrote_says_nothing_and_says_so() {
+    let series = vec![
+        counter("disk", "nvme0n1", "write_bytes", 1e9),
+        counter("nvme-ocp", "nvme0n1", "media_write_bytes", 0.0),
+    ];
+    let said = with_context("null", phase(series), |point| {
+        coarse_counter(point).map(|said| said.to_string())
+    });
+    let said = said.unwrap();
+    assert!(
+        said.contains("so what follows from its media writes is unknown"),
+        "{said}"
+    );
 }
 
 #[test]

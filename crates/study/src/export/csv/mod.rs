@@ -155,7 +155,8 @@ fn phase_headings() -> impl Iterator<Item = String> {
         .chain(latency_headings())
         .chain(["findings".to_owned()])
         .chain(headings(&BANDWIDTH))
-        .chain(Metric::figures().map(|metric| metric.row().name.to_owned()))
+        .chain(Metric::figures().flat_map(figure_headings))
+        .chain(["currency".to_owned()])
 }
 
 /// The rows of a phase, one for each kind, of a study with this header; each begins with the
@@ -168,8 +169,7 @@ fn phase_rows(first: &[String], phase: &Phase, header: &Header) -> Vec<Vec<Strin
     let findings = phase.findings.iter();
     let codes: Vec<&str> = findings.map(|finding| finding.code.as_str()).collect();
     let bandwidth = phase.bandwidth();
-    let derived =
-        Metric::figures().map(|metric| cell(metric.value(phase).map(|value| value.value)));
+    let derived = Metric::figures().flat_map(|metric| figure(metric, phase));
     let derived: Vec<String> = derived.collect();
     let row = |(kind, result): (&Kind, &KindResult)| {
         let mut row = first.to_vec();
@@ -181,9 +181,34 @@ fn phase_rows(first: &[String], phase: &Phase, header: &Header) -> Vec<Vec<Strin
         row.push(codes.join(" "));
         row.extend(BANDWIDTH.map(|(_, cell)| cell(&bandwidth)));
         row.extend(derived.iter().cloned());
+        row.push(phase.currency.clone());
         row
     };
     phase.kinds.iter().map(row).collect()
+}
+
+/// The name of a metric, and of its ends if it may have some.
+fn figure_headings(metric: Metric) -> Vec<String> {
+    let name = metric.row().name;
+    let mut headings = vec![name.to_owned()];
+    if metric.may_have_ends() {
+        headings.extend(["at_least", "at_most"].map(|end| format!("{name}_{end}")));
+    }
+    headings
+}
+
+/// The value of a metric. Its ends are empty if it is exact or unknown, and one of them is if the
+/// value is a bound.
+fn figure(metric: Metric, phase: &Phase) -> Vec<String> {
+    let value = metric.value(phase);
+    let mut cells = vec![cell(value.map(|value| value.value))];
+    if metric.may_have_ends() {
+        let bounded = value.filter(|value| !value.is_exact());
+        let (low, high) = (bounded.map(Bounded::low), bounded.map(Bounded::high));
+        cells.push(cell(low.filter(|low| *low > 0.0)));
+        cells.push(cell(high.filter(|high| high.is_finite())));
+    }
+    cells
 }
 
 /// The headings of service and response time.

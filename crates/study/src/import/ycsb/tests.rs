@@ -46,7 +46,10 @@ fn a_text_tells_the_point_and_its_counts() {
     let counts: Vec<_> = phase.intervals.iter().map(|i| i.operations).collect();
     assert_eq!(counts, [50_000, 40_000]);
     assert_eq!(phase.findings[0].code, SUMMARY_ONLY.name);
-    let missed = phase.findings.iter().find(|found| RATE_NOT_MET.is_of(found));
+    let missed = phase
+        .findings
+        .iter()
+        .find(|found| RATE_NOT_MET.is_of(found));
     let missed = missed.unwrap().text();
     assert!(missed.contains("4,498 ops/s of 5,000 ops/s"), "{missed}");
 }
