@@ -108,8 +108,8 @@ impl Trial {
         let is_there = fs::symlink_metadata(&directory).is_ok();
         if is_there && left.is_none() && !is_empty(&directory) {
             let why = format!(
-                "tailmark tries databases in `{}`, which exists without a `{MARK}` of a trial; \
-                 rename it, or give another path",
+                "tailmark tries databases in `{}`, which exists without a `{MARK}` of a trial \
+                 and is left alone; rename it, or give another path",
                 directory.display()
             );
             let place = system.location.path().unwrap_or(&directory);
