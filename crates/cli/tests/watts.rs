@@ -266,7 +266,7 @@ fn systems_priced_in_two_currencies_are_not_compared_in_money() {
     let compared = TAILMARK.run(dir.path(), &args);
     assert_says(
         &out(&compared),
-        &[&format!("UNSURE: {gate}"), "its currencies differ"],
+        &[&format!("UNSURE: {gate}"), "their currencies differ"],
     );
     assert_ne!(compared.status.code(), Some(0));
     // Energy is compared as ever.

@@ -208,7 +208,7 @@ impl<'a> BenchmarkRun<'a> {
         }
         if self.found == Some(false) {
             self.console
-                .warn("every read found nothing; was the data set filled?");
+                .warn("every read, or every scan, found nothing; was the data set filled?");
         }
         Ok(if self.failed || self.found == Some(false) {
             Exit::Errors

@@ -5,8 +5,9 @@
 //! client whose request hangs hands nothing over. Only time in which requests are in flight or fail
 //! counts as silence, because nothing may be due for long at a low rate. Silence alone does not end
 //! a phase: a database that stalls, or whose requests take that long, comes back. It counts as lost
-//! only if requests still fail then, or if the phase reaches its end meanwhile. Beyond the end nothing
-//! is sent, so silence shows nothing unless it began before the end and no request in flight succeeds.
+//! only if requests still fail then, or if the phase reaches its end meanwhile. After
+//! the end no requests are sent. Silence then counts only if it began before the end and no request
+//! in flight succeeds.
 
 use crate::clock::{Clock, Tick, nanos};
 use crossbeam_utils::CachePadded;
@@ -27,7 +28,8 @@ pub const NO_ANSWER_S: u64 = 10;
 /// the start of a stall shows nothing.
 const RECENT_S: u64 = 3;
 
-/// How long before the end of the phase a silence that goes beyond it has begun at least, nanoseconds.
+/// A silence that lasts beyond the end counts only if it began at least this long before it,
+/// nanoseconds.
 const BEFORE_END_NS: u64 = 1_000_000_000;
 
 /// The state of one client while it runs. Only the client writes it.
@@ -113,7 +115,7 @@ pub struct Silence {
     /// The longest silence that ended with a success, nanoseconds.
     longest_ns: u64,
     found: Option<UnexplainedSilence>,
-    /// What it is if none of the requests in flight at the end succeeds.
+    /// The finding, unless a request that was in flight at the end succeeds.
     at_end: Option<UnexplainedSilence>,
 }
 
@@ -161,11 +163,11 @@ impl Silence {
         }
         let recent_ns = nanos(Duration::from_secs(RECENT_S));
         let is_failing = look.failed > since && look.now.saturating_sub(look.failed) <= recent_ns;
-        if is_failing {
-            self.found = Some(UnexplainedSilence::Failing(silent_ns));
-        } else if is_over {
+        if is_over {
             let hanging = UnexplainedSilence::Hanging(silent_ns);
             self.at_end.get_or_insert(hanging);
+        } else if is_failing {
+            self.found = Some(UnexplainedSilence::Failing(silent_ns));
         }
     }
 
@@ -182,7 +184,7 @@ impl Silence {
             }
             UnexplainedSilence::Hanging(ns) => (
                 ns,
-                "and requests in flight had no answer when this point should have ended",
+                "and requests in flight had no answer, or failed, when this point should have ended",
             ),
         };
         let from = if self.succeeded == 0 {

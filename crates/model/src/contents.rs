@@ -1,8 +1,8 @@
 //! What a study holds, as plain data: systems, facts, loads, points, series, findings.
 
 use crate::{
-    BlockQos, Bounded, Censored, Failed, Finding, Kind, Latencies, Metric, Packed, PointKey,
-    RankedLatencies, Series, StartLag, Summary, TimeBasis, new_latencies, printable,
+    BlockQos, Bounded, Censored, Failed, Finding, Kind, Latencies, Metric, MoneyBasis, Packed,
+    PointKey, RankedLatencies, Series, StartLag, Summary, TimeBasis, new_latencies, printable,
 };
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, time::Duration};
@@ -276,11 +276,8 @@ pub struct Phase {
     pub series: Vec<Series>,
     /// Metrics computed from the samples when the phase was written to a study.
     pub figures: BTreeMap<Metric, Bounded>,
-    /// The currency of figures of money; empty without any. A study keeps neither, because a plan
-    /// may change its prices.
-    pub currency: String,
-    /// What the energy in them covers: `server`, `processors and devices`; empty without energy.
-    pub energy_of: String,
+    /// The basis of figures of money. A study keeps neither, because a plan may change its prices.
+    pub money: MoneyBasis,
     /// Findings that qualify the numbers.
     pub findings: Vec<Finding>,
     /// The database's own counters at the end (statistics), by name.

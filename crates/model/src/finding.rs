@@ -290,7 +290,7 @@ findings! {
     NOTHING_FOUND {
         name: "nothing-found",
         about: "every read, or every scan, found nothing",
-        means: "Nothing was read, so the point is excluded from peaks and comparisons. Check that \
+        means: "The point is excluded from peaks and comparisons. Check that \
                 the data set is where it was loaded, with as many records as the workload reads.",
         changes_headline: true,
     }

@@ -56,7 +56,7 @@ pub use contents::{
     ErrorCount, Fact, Interval, IntervalKind, KeptWarmup, KindResult, Load, Phase, Point, RankPart,
     System, Warmup,
 };
-pub use cost::SystemCost;
+pub use cost::{MoneyBasis, SystemCost};
 pub use cpu_shares::CpuShares;
 pub use damaged::Damaged;
 pub use derived::Sampled;

@@ -187,6 +187,11 @@ impl Metric {
         self.row().unit == MONEY
     }
 
+    /// Whether it is an amount of money that includes energy.
+    pub fn includes_energy(self) -> bool {
+        self.is_money() && self.row().name != "cost_per_usable_tb"
+    }
+
     /// The value as sentences print it, with its unit, because no heading names it. The unit of
     /// money is the currency of the system.
     pub fn text_with_unit(self, value: Bounded, currency: &str) -> String {

@@ -110,7 +110,8 @@ pub fn bounded_change(share: Bounded) -> String {
     if let Some(ends) = share.ends() {
         return range(ends, bounded_change);
     }
-    outward(share, 0.01).text(change)
+    let is_small = share.value.abs() < 0.0095;
+    outward(share, if is_small { 0.001 } else { 0.01 }).text(change)
 }
 
 /// A fraction, or a bound of one, as a percentage: `≤ 89 %`.
@@ -209,7 +210,7 @@ fn three_digits(value: f64) -> String {
 }
 
 /// A fraction as a signed whole percentage: `+60 %`, `−8 %`. Only a fall to 0 is 100 %; others are
-/// less: `−99.7 %`. One that would be 0 has a decimal: `+0.3 %`.
+/// less: `−99.7 %`. Below 1 % it has a decimal: `+0.3 %`.
 pub fn change(value: f64) -> String {
     let left = (1.0 + value) * 100.0;
     if left > 0.0 && left < 0.5 {
@@ -219,9 +220,9 @@ pub fn change(value: f64) -> String {
     // 103.5 over 100 is 3.5 %, which is 3.4999999 in binary.
     let last_digits = 1e-9_f64.copysign(value);
     let rounded = |to: f64| ((value * 100.0 + last_digits) * to).round() / to;
-    let percent = match rounded(1.0) {
-        0.0 => rounded(10.0),
-        whole => whole,
+    let percent = match rounded(10.0) {
+        tenths if tenths.abs() < 1.0 => tenths,
+        _ => rounded(1.0),
     };
     let sign = match percent {
         p if p > 0.0 => "+",

@@ -189,6 +189,7 @@ const fn divisor(mut a: u64, mut b: u64) -> u64 {
 }
 
 /// Whether a counter stood still between two samples although the host wrote more than a step.
+/// Without a counter of the host, any pause may be that.
 fn is_late(series: &Series, phase: &Phase, step: f64) -> bool {
     let mut own = phase.series.iter();
     let host = own.find(|other| {

@@ -242,7 +242,7 @@ fn table<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Option<Table> 
                 cells.push(known.map_or_else(Cell::none, |(cell, value)| {
                     let mut written = section::metric_cell(metric, value.middle);
                     if metric.is_money() {
-                        let currency = &cell.points[0].phase.currency;
+                        let currency = &cell.points[0].phase.money.currency;
                         written.text = metric.text_with_unit(value.middle, currency);
                     }
                     if cell.fault.is_some() {

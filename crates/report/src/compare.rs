@@ -112,8 +112,10 @@ pub fn ranked<'a>(
     };
     let mut known: Vec<_> = sweep.systems.iter().filter_map(value).collect();
     known.sort_by(|(_, a), (_, b)| {
-        let exact_first = b.is_exact().cmp(&a.is_exact());
-        exact_first.then(metric.best_first(a.value, b.value))
+        // A value between two others is near both.
+        let is_near = |one: &Bounded| !matches!(one.bound, Bound::AtLeast | Bound::AtMost);
+        let near_first = is_near(b).cmp(&is_near(a));
+        near_first.then(metric.best_first(a.value, b.value))
     });
     put_first(&mut known, |(a, _), (b, _)| {
         let comparison = sweep.comparisons.at(group, step, metric, (a, b));

@@ -105,11 +105,13 @@ impl GridCell<'_> {
         if let Some((kind, statistic)) = metric.latency() {
             return self.latency(kind, TimeBasis::Response, statistic);
         }
-        let mut others = self.points.iter().skip(1);
         // Runs whose energy covers different parts have no mean cost.
-        if metric.is_money()
-            && others.any(|point| point.phase.energy_of != self.points[0].phase.energy_of)
-        {
+        let mut pairs = self.points.windows(2);
+        let is_like = |pair: &[&Point]| {
+            let [one, other] = [pair[0], pair[1]].map(|point| &point.phase.money);
+            one.is_like(other, metric)
+        };
+        if !pairs.all(is_like) {
             return None;
         }
         let values = self.points.iter().map(|point| metric.value(&point.phase));

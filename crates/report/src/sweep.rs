@@ -14,8 +14,8 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 use tailmark_model::{
-    Arrivals, Fact, Fault, Kind, KindResult, LatencyAxis, Metric, Point, PointName, ReportSettings,
-    STATISTICS, Statistic, System, TimeBasis, number,
+    Arrivals, Fact, Fault, Kind, KindResult, LatencyAxis, Metric, MoneyBasis, Point, PointName,
+    ReportSettings, STATISTICS, Statistic, System, TimeBasis, number,
 };
 use tailmark_stats::Comparison;
 
@@ -251,34 +251,37 @@ impl<'a> SweepTable<'a> {
             .points
             .iter()
             .filter(|point| point.key.system == system);
-        let mut known = own.map(|point| point.phase.currency.as_str());
+        let mut known = own.map(|point| point.phase.money.currency.as_str());
         known.find(|currency| !currency.is_empty()).unwrap_or("")
     }
 
-    /// What the energy in a system's figures of money covers, of each point.
+    /// What the energy in a system's costs covers, of each point.
     fn energy_of(&self, system: &str) -> BTreeSet<&'a str> {
         let points = self.data.points.iter();
         let own = points.filter(|point| point.key.system == system);
-        let priced = own.filter(|point| !point.phase.currency.is_empty());
-        priced.map(|point| point.phase.energy_of.as_str()).collect()
+        let known = own.filter(|point| point.phase.figure("cost_of_ownership").is_some());
+        let parts = known.map(|point| point.phase.money.energy_of.as_str());
+        parts.collect()
     }
 
-    /// Why money of two systems is not compared: `prices in EUR and USD`. `None` if it is.
+    /// Why money of two systems has no comparison: `prices in EUR and USD`. `None` if money is not
+    /// the reason.
     #[must_use]
     pub fn unlike_money(&self, metric: Metric, pair: (&str, &str)) -> Option<String> {
         let (a, b) = (self.currency(pair.0), self.currency(pair.1));
-        let energy = [self.energy_of(pair.0), self.energy_of(pair.1)];
-        let is_one = energy[0] == energy[1] && energy[0].len() < 2;
-        if !metric.is_money() {
-            None
-        } else if a == b {
-            (!is_one).then(|| {
-                let [one, other] = energy.map(energy_in_words);
-                format!("energy of {one} and of {other}")
-            })
-        } else {
-            Some(format!("prices in {a} and {b}"))
+        if !metric.is_money() || a.is_empty() || b.is_empty() {
+            return None;
         }
+        if a != b {
+            return Some(format!("prices in {a} and {b}"));
+        }
+        let energy = [pair.0, pair.1].map(|system| self.energy_of(system));
+        let all: BTreeSet<&str> = energy.iter().flatten().copied().collect();
+        let is_unlike = metric.includes_energy() && all.len() > 1;
+        (is_unlike && !all.contains(MoneyBasis::RENT)).then(|| {
+            let [one, other] = energy.map(energy_in_words);
+            format!("energy of {one} and of {other}")
+        })
     }
 
     /// The colour of a system or a ceiling.

@@ -46,7 +46,7 @@ pub fn measured(phase: &Phase, of_study: Option<Metric>) -> String {
     if let Some((metric, value)) = { stated }.next() {
         said.push(format!(
             "{metric} {}",
-            metric.text_with_unit(value, &phase.currency)
+            metric.text_with_unit(value, &phase.money.currency)
         ));
     }
     if phase.censored > 0 {

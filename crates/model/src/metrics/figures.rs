@@ -43,8 +43,10 @@ impl Phase {
             if let Some(value) = value.filter(|value| value.value.is_finite()) {
                 self.figures.insert(metric, value);
                 if metric.is_money() {
-                    self.currency.clone_from(&cost.currency);
-                    self.energy_of = cost.energy_of(self);
+                    self.money.currency.clone_from(&cost.currency);
+                }
+                if metric.includes_energy() {
+                    self.money.energy_of = cost.energy_of(self);
                 }
             }
         }

@@ -82,10 +82,11 @@ pub(super) fn read(
 
 const CURRENCY: &str = "up to 8 letters or signs of a currency, such as EUR";
 
-/// Whether a text is a name such as `EUR`, `US$` or `€`. A table of a spreadsheet runs what begins
+/// Whether a text is a name such as `EUR`, `US$` or `€`. A spreadsheet executes text that looks
 /// like a formula.
 fn is_currency(text: &str) -> bool {
-    let is_sign = |c: char| c.is_alphabetic() || "$€£¥₹₩₽₺₫₴₦₱฿₿".contains(c);
+    let is_unicode_sign = |c: char| ('\u{20a0}'..='\u{20cf}').contains(&c);
+    let is_sign = |c: char| c.is_alphabetic() || is_unicode_sign(c) || "$£¥¢฿".contains(c);
     (1..=8).contains(&text.chars().count()) && text.chars().all(is_sign)
 }
 

@@ -269,7 +269,7 @@ impl<'a> Grid<'_, 'a> {
         let Some(value) = cell.value(metric) else {
             return Cell::none();
         };
-        let written = measured_in(metric, value, &cell.points[0].phase.currency);
+        let written = measured_in(metric, value, &cell.points[0].phase.money.currency);
         let is_rate = metric == Metric::OPS_PER_SEC;
         let findings = cell.points.iter().flat_map(|p| &p.phase.findings);
         Cell {

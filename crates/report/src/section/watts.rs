@@ -29,7 +29,7 @@ pub const SECTION: Section = Section {
 /// What metrics need, and why they are absent without it.
 const NEEDS: [(&str, &[&str]); 9] = [
     (
-        "no power of processors was sampled (RAPL needs root and /sys/class/powercap)",
+        "no power of processors was sampled throughout (RAPL needs root and /sys/class/powercap)",
         &[
             "processor_watts",
             "processor_joules_per_million_ops",
@@ -215,8 +215,8 @@ impl<'a> Place<'a> {
     /// The currency of its figures; empty if none of them is money.
     fn currency(&self) -> &'a str {
         match &self.figures {
-            Figures::Cell(cell) => &cell.points[0].phase.currency,
-            Figures::Trials(trials) => &trials[0].currency,
+            Figures::Cell(cell) => &cell.points[0].phase.money.currency,
+            Figures::Trials(trials) => &trials[0].money.currency,
         }
     }
 
@@ -226,6 +226,10 @@ impl<'a> Place<'a> {
             Figures::Cell(cell) if metric.ranks() => Some(measured(metric, cell.value(metric)?)),
             Figures::Cell(cell) => Some(metric_cell(metric, mean(cell, metric)?)),
             Figures::Trials(trials) => {
+                let mut others = trials.iter().skip(1);
+                if !others.all(|other| other.money.is_like(&trials[0].money, metric)) {
+                    return None;
+                }
                 let values = trials.iter().map(|trial| trial.figures.get(&metric));
                 let values: Vec<Bounded> = values
                     .map(Option::<&Bounded>::copied)

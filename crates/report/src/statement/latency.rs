@@ -100,7 +100,9 @@ fn which_is_better<'a>(
     (figures, of_several): (String, bool),
 ) -> LatencyStatement<'a> {
     let noun = metric.noun();
-    if let Some(why) = sweep.unlike_money(metric, (a, b)) {
+    if comparison.is_none()
+        && let Some(why) = sweep.unlike_money(metric, (a, b))
+    {
         let details = in_brackets([figures, why]);
         let text = format!("the {noun} of {a} and {b} is not compared{details}.");
         return LatencyStatement::Sentence(Text::plain(text));

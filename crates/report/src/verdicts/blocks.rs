@@ -95,7 +95,7 @@ fn tables(verdicts: &Verdicts) -> Vec<Block> {
         let none = if verdicts.comparisons.is_empty() {
             "No point of both was measured without a failure, so there is nothing to compare."
         } else {
-            "Nothing is compared: at every point a value is missing, or both are bounds."
+            "Nothing is compared: at every point a value is missing or both values are bounds."
         };
         blocks.push(Block::Text(Text::plain(none)));
     }
@@ -114,7 +114,10 @@ fn unlike_money(verdicts: &Verdicts) -> Vec<String> {
         let [in_a, in_b] = unlike.runs;
         let why = if in_a.currency() == in_b.currency() {
             let energy = [in_a, in_b].map(|runs| runs.energy_of());
-            format!("the energy is that of {} and of {}", energy[0], energy[1])
+            format!(
+                "the energy of A is that of {}, of B that of {}",
+                energy[0], energy[1]
+            )
         } else {
             "the currencies differ".to_owned()
         };

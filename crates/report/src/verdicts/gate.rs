@@ -235,7 +235,12 @@ fn at_points(condition: &Condition, pair: &Pair, verdicts: &Verdicts) -> Vec<Jud
         let comparison = verdicts.comparisons.iter().find(is_here);
         let (reason, repeats) = match comparison {
             _ if !are_valid => (Reason::Failed, None),
-            None if !both.0.is_comparable(both.1, metric) => (Reason::UnlikeMoney, None),
+            None if both.0.has(metric)
+                && both.1.has(metric)
+                && !both.0.is_comparable(both.1, metric) =>
+            {
+                (Reason::UnlikeMoney, None)
+            }
             None if both.0.have_bounds(condition.metric)
                 && both.1.have_bounds(condition.metric) =>
             {

@@ -133,11 +133,12 @@ fn why(gate: &Gate, judged: &Judged) -> String {
             let noisy = disturbances(comparison, judged, "; ", " may be the noise");
             format!("{found}, but {room} not ruled out: {why}{noisy}")
         }
-        (Reason::Bound, Some(_)) if metric.may_have_ends() => {
-            format!("{found}: only a bound, because a counter has coarse steps")
+        (Reason::Bound, known) if metric.may_have_ends() => {
+            let found = known.map_or("both are", |_| found.as_str());
+            format!("{found}: only a bound, because a drive reports it in coarse steps")
         }
         (Reason::UnlikeMoney, _) => {
-            "money is not compared: its currencies differ, or what its energy covers".to_owned()
+            "costs are not compared: their currencies differ, or their energy covers different parts".to_owned()
         }
         (Reason::Bound, bound) => {
             let (both, why) = match judged.point {

@@ -193,8 +193,7 @@ impl Verdicts {
                 let runs = [&pair.a, &pair.b].map(|side| self.points.get(&side.label, point));
                 let [Some(a), Some(b)] = runs else { continue };
                 let money = self.metrics.iter().filter(|metric| {
-                    let is_known = [a, b].iter().all(|own| !own.values(**metric).is_empty());
-                    is_known && !a.is_comparable(b, **metric)
+                    a.has(**metric) && b.has(**metric) && !a.is_comparable(b, **metric)
                 });
                 found.extend(money.map(|metric| UnlikeMoney {
                     pair,

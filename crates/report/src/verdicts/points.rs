@@ -31,6 +31,11 @@ impl PointRuns {
             .flatten()
     }
 
+    /// Whether a metric is known of any run.
+    pub fn has(&self, metric: Metric) -> bool {
+        !self.values(metric).is_empty()
+    }
+
     /// Whether a metric is known of every run, of some as a bound only.
     pub fn have_bounds(&self, metric: Metric) -> bool {
         let values = self.values(metric);
@@ -39,13 +44,17 @@ impl PointRuns {
 
     /// The currency of their figures of money; empty without any.
     pub fn currency(&self) -> &str {
-        let mut known = self.0.iter().map(|run| run.currency.as_str());
+        let mut known = self.0.iter().map(|run| run.money.currency.as_str());
         known.find(|currency| !currency.is_empty()).unwrap_or("")
     }
 
     /// What the energy in those figures covers: `server`, or several answers.
     pub fn energy_of(&self) -> String {
-        let known: BTreeSet<&str> = self.0.iter().map(|run| run.energy_of.as_str()).collect();
+        let known: BTreeSet<&str> = self
+            .0
+            .iter()
+            .map(|run| run.money.energy_of.as_str())
+            .collect();
         energy_in_words(known)
     }
 

@@ -79,7 +79,7 @@ fn a_difference_within_the_steps_of_a_counter_leaves_a_gate_unsure() {
     let (outcome, said) = gate(&close, &format!("{METRIC} worse by 5%"));
     assert_eq!(outcome, Some(GateOutcome::Unsure), "{said}");
     assert!(
-        said.contains("only a bound, because a counter has coarse steps"),
+        said.contains("only a bound, because a drive reports it in coarse steps"),
         "{said}"
     );
     // What lies beyond the steps is ruled out.
@@ -192,7 +192,7 @@ fn money_in_two_currencies_is_neither_compared_nor_ranked() {
     let unlike = with("USD");
     let (outcome, line) = gate(&unlike, condition);
     assert_eq!(outcome, Some(GateOutcome::Unsure));
-    assert!(line.contains("its currencies differ"), "{line}");
+    assert!(line.contains("their currencies differ"), "{line}");
     let verdicts = judged(&unlike, &[condition]);
     let document = verdicts.document();
     let compared = document["comparisons"].as_array().unwrap().iter();
@@ -259,7 +259,7 @@ fn costs_whose_energy_covers_different_parts_are_not_compared() {
         let (outcome, line) = gate(data, condition);
         assert_eq!(outcome, Some(GateOutcome::Unsure), "{line}");
         let page = words(&judged(data, &[condition]));
-        let why = format!("the energy is that of {energy} and of server");
+        let why = format!("the energy of A is that of {energy}, of B that of server");
         assert!(page.contains(&why), "{page}");
         let all = ["summary", "workloads"].map(|section| said(section, data));
         assert!(!all.join("\n").contains("lower cost"), "{all:?}");

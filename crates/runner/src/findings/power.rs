@@ -57,13 +57,16 @@ fn is_of_plan(phase: &Phase) -> bool {
 pub fn coarse_counter(point: &PointContext<'_>) -> Option<Sentence> {
     let phase = point.phase();
     let figures = phase.sampled_figures(None).into_iter();
-    let coarse = figures.filter(|(metric, value)| metric.may_have_ends() && !value.is_exact());
+    // Whole watts are no counter of writes.
+    let is_counted =
+        |metric: &tailmark_model::Metric| metric.may_have_ends() && metric.row().unit != "W";
+    let coarse = figures.filter(|(metric, value)| is_counted(metric) && !value.is_exact());
     let coarse = coarse.map(|(metric, value)| {
-        let text = metric.text_with_unit(value, &phase.currency);
+        let text = metric.text_with_unit(value, &phase.money.currency);
         format!("{} is {text}", metric.row().title)
     });
     let silent = phase.silent_counters().into_iter();
-    let silent = silent.map(|counter| format!("what follows from its {counter} is unknown"));
+    let silent = silent.map(|counter| format!("values from its {counter} counter are unknown"));
     let known: Vec<String> = coarse.chain(silent).collect();
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     (!known.is_empty()).then(|| {

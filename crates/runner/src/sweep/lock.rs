@@ -19,7 +19,7 @@ pub(super) struct LockedDirectory {
     /// The directories that were created for it, the innermost first. Those that are still empty are
     /// removed with this.
     made: Vec<PathBuf>,
-    _lock: LockedFile,
+    lock: Option<LockedFile>,
 }
 
 impl Drop for LockedDirectory {
@@ -85,12 +85,13 @@ fn lock_directory(out: &Path) -> Result<LockedDirectory, Error> {
         // The last ancestor of a relative path is empty.
         !above.as_os_str().is_empty() && fs::symlink_metadata(above).is_err()
     });
-    let made = missing.map(Path::to_owned).collect();
+    let mut held = LockedDirectory {
+        made: missing.map(Path::to_owned).collect(),
+        lock: None,
+    };
     tailmark_study::owner::create_dir_all(out).map_err(create)?;
-    Ok(LockedDirectory {
-        made,
-        _lock: lock_existing(out)?,
-    })
+    held.lock = Some(lock_existing(out)?);
+    Ok(held)
 }
 
 fn unwritable(action: &'static str, out: &Path, source: std::io::Error) -> Error {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use tailmark_model::{
-    Bounded, FindingCode, Header, Metric, Observed, Phase, Point, PointKey,
+    Bounded, FindingCode, Header, Metric, MoneyBasis, Observed, Phase, Point, PointKey,
     finding::{
         BACKGROUND_RATE_NOT_MET, CLIENT_SATURATED, DEVICE_THROTTLED, MACHINE_BUSY, NODES_DOWN,
         OTHER_LOAD, RATE_NOT_MET, SERVER_CHANGED, SETTINGS_LEFT, STEAL, WOKEN_LATE,
@@ -48,10 +48,8 @@ pub struct Run {
     pub takes_turns: bool,
     /// The known values.
     pub values: BTreeMap<Metric, Bounded>,
-    /// The currency of those that are money; empty without any.
-    pub currency: String,
-    /// What the energy in them covers; empty without energy.
-    pub energy_of: String,
+    /// The basis of those that are money.
+    pub money: MoneyBasis,
     /// Whether its rate was reached, if it has one. If not, latency only shows how long it ran.
     pub is_rate_met: bool,
     /// Mean bytes that a read found; see [`tailmark_model::Phase::read_bytes`].
@@ -76,8 +74,7 @@ impl Run {
                 .filter(|metric| metric.ranks())
                 .filter_map(known)
                 .collect(),
-            currency: point.phase.currency.clone(),
-            energy_of: point.phase.energy_of.clone(),
+            money: point.phase.money.clone(),
             is_rate_met: !RATE_NOT_MET.is_among(&point.phase.findings),
             read_bytes: point.phase.read_bytes(),
             background_kept: background_kept(&point.phase),
@@ -92,8 +89,7 @@ impl Run {
     /// Whether a metric of two runs can be compared: money only in the same currency, and with the
     /// energy of the same parts.
     pub fn is_comparable(&self, other: &Self, metric: Metric) -> bool {
-        let basis = |run: &Self| (run.currency.clone(), run.energy_of.clone());
-        !metric.is_money() || basis(self) == basis(other)
+        self.money.is_like(&other.money, metric)
     }
 
     /// The same with the header of its study, whose plan says whether systems take turns.

@@ -12,8 +12,8 @@ use std::{
     time::Duration,
 };
 use tailmark_model::{
-    Bounded, Finding, FindingCode, Kind, Limit, Metric, Phase, Point, PointKey, SloSettings,
-    TimeBasis,
+    Bounded, Finding, FindingCode, Kind, Limit, Metric, MoneyBasis, Phase, Point, PointKey,
+    SloSettings, TimeBasis,
     finding::{CLIENT_SATURATED, CLIENT_STOPPED, NO_ANSWER, NOTHING_FOUND},
 };
 
@@ -36,8 +36,8 @@ pub struct Trial {
     pub findings: Vec<Finding>,
     /// Metrics besides rates and latencies of requests.
     pub figures: BTreeMap<Metric, Bounded>,
-    /// The currency of those that are money.
-    pub currency: String,
+    /// The basis of those that are money.
+    pub money: MoneyBasis,
     /// Mean time of a request from when it was sent, nanoseconds.
     service_ns: f64,
     /// Whether the clients are the limit because none was free.
@@ -74,7 +74,7 @@ impl Trial {
             evidence: cause.map(|cause| cause.text),
             findings: phase.findings.clone(),
             figures: phase.figures.clone(),
-            currency: phase.currency.clone(),
+            money: phase.money.clone(),
             service_ns: service_ns(phase),
         }
     }

@@ -212,7 +212,7 @@ fn phase(phase: &Phase, header: &Header) -> Value {
         "qos": qos(phase),
         "bandwidth": bandwidth(phase),
         "derived": derived.collect::<BTreeMap<_, _>>(),
-        "currency": Some(&phase.currency).filter(|name| !name.is_empty()),
+        "currency": Some(&phase.money.currency).filter(|name| !name.is_empty()),
         "derived_bounds": ends.collect::<BTreeMap<_, _>>(),
         "counters": phase.counters,
         "intervals": phase.intervals.iter().map(interval).collect::<Vec<_>>(),

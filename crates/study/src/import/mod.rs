@@ -175,7 +175,7 @@ impl Imported {
     fn misses(&self) -> Option<Finding> {
         let read = self.phase.kinds.get(&Kind::Read)?;
         let is_expected = self.workload.as_deref() == Some(READ_MISSING);
-        let is_told = MISSES.is_among(&self.phase.findings) || self.phase.found_nothing();
+        let is_told = MISSES.is_among(&self.phase.findings) || read.not_found == read.count;
         (read.not_found > 0 && !is_expected && !is_told).then(|| {
             let sentence = Sentence::new("{Misses} of {Reads} reads found nothing.");
             let sentence = sentence.count("Misses", read.not_found);
@@ -296,7 +296,7 @@ fn failed_at(source: &Source, line: u64, reason: &str) -> Error {
 fn nothing_found(phase: &Phase) -> Option<Finding> {
     phase.found_nothing().then(|| {
         NOTHING_FOUND.finding(
-            "Every read found nothing, so nothing was read: the point is excluded from peaks and \
+            "Every read, or every scan, found nothing: the point is excluded from peaks and \
              comparisons.",
         )
     })

@@ -181,7 +181,7 @@ fn phase_rows(first: &[String], phase: &Phase, header: &Header) -> Vec<Vec<Strin
         row.push(codes.join(" "));
         row.extend(BANDWIDTH.map(|(_, cell)| cell(&bandwidth)));
         row.extend(derived.iter().cloned());
-        row.push(phase.currency.clone());
+        row.push(phase.money.currency.clone());
         row
     };
     phase.kinds.iter().map(row).collect()
