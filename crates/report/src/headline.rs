@@ -2,6 +2,7 @@
 //! in which workloads and by how much, at the peaks and in the report's metric.
 
 mod subject;
+mod topic;
 
 use crate::{
     axis::Step,
@@ -9,13 +10,13 @@ use crate::{
     compare::{self, ComparedAt, Lead},
     data::Data,
     findings::Index,
-    section::{ComparedPair, FixedTopic, fixed_topics},
+    section::{FixedTopic, fixed_topics},
     statement::amount,
     sweep::{SweepTable, WorkloadGrid},
 };
 use std::collections::BTreeSet;
 use tailmark_model::{Metric, Point};
-use tailmark_stats::Comparison;
+use topic::WorkloadTopic;
 
 /// The sentences; `None` if no systems are compared.
 #[must_use]
@@ -127,15 +128,6 @@ impl Words {
     const fn in_ops(&self) -> &'static str {
         if self.is_of_peaks { "" } else { " in ops/s" }
     }
-}
-
-/// One workload of a topic.
-struct WorkloadTopic<'s, 'a> {
-    group: &'s WorkloadGrid<'a>,
-    /// `None` for values read off curves, which rest on all points.
-    spot: Option<ComparedAt>,
-    /// Each with how its first compares with its second.
-    pairs: Vec<ComparedPair<'a>>,
 }
 
 impl<'s, 'a> Topic<'s, 'a> {
@@ -440,62 +432,6 @@ fn by(topics: &[&WorkloadTopic<'_, '_>], sweep: &SweepTable<'_>) -> String {
         format!("by {}", high.1)
     } else {
         format!("by {} to {}", end(low), end(high))
-    }
-}
-
-impl<'s, 'a> WorkloadTopic<'s, 'a> {
-    /// `None` if no two systems are compared.
-    fn new(
-        group: &'s WorkloadGrid<'a>,
-        sweep: &SweepTable<'a>,
-        spot: ComparedAt,
-        metric: Metric,
-    ) -> Option<Self> {
-        let pairs = compare::pairs(group, sweep, spot, metric).into_iter();
-        let compared = |(a, b)| (a, b, compare::at(group, sweep, spot, metric, (a, b)));
-        let pairs: Vec<_> = pairs.map(compared).collect();
-        (!pairs.is_empty()).then_some(Self {
-            group,
-            spot: Some(spot),
-            pairs,
-        })
-    }
-
-    /// The pairs whose first stands so to their second.
-    fn with(&self, sweep: &SweepTable<'_>, leads: &[Lead]) -> Vec<&ComparedPair<'a>> {
-        let is_one = |(.., comparison): &&(&str, &str, Option<Comparison>)| {
-            leads.contains(&Lead::new(comparison.as_ref(), sweep.comparisons))
-        };
-        self.pairs.iter().filter(is_one).collect()
-    }
-
-    /// The position of the first of all pairs: better only if it is better than each other system.
-    fn lead(&self, sweep: &SweepTable<'_>) -> Lead {
-        let comparisons = self
-            .pairs
-            .iter()
-            .map(|(.., comparison)| comparison.as_ref());
-        let all: Vec<Lead> = comparisons
-            .map(|one| Lead::new(one, sweep.comparisons))
-            .collect();
-        Lead::over_all(&all)
-    }
-
-    /// What is compared.
-    fn metric(&self) -> Metric {
-        let known = self.pairs.iter().filter_map(|(.., known)| known.as_ref());
-        let mut metrics = known.map(|known| known.metric);
-        metrics.next().unwrap_or(Metric::OPS_PER_SEC)
-    }
-
-    /// The pairs of a single system.
-    fn only(&self, system: &str) -> Option<Self> {
-        let pair = self.pairs.iter().find(|(a, ..)| *a == system)?;
-        Some(Self {
-            group: self.group,
-            spot: self.spot,
-            pairs: vec![pair.clone()],
-        })
     }
 }
 

@@ -118,7 +118,10 @@ fn figure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Figure> {
     let by_threads = latency.filter(|_| is_swept);
     charts.extend(by_threads.map(|first| curves(group, sweep, &readings, first, Along::Threads)));
     // The report's metric, if it is not a latency.
-    let figure = sweep.metric(group).map(Reading::new);
+    let figure = sweep.metric(group);
+    let figure = figure
+        .filter(|metric| sweep.has_one_unit(*metric))
+        .map(Reading::new);
     if let Some(figure) = figure.filter(|figure| !figure.is_latency()) {
         let alongs = [Some(along), is_swept.then_some(Along::Threads)];
         let drawn = alongs.into_iter().flatten();

@@ -66,7 +66,7 @@ pub fn coarse_counter(point: &PointContext<'_>) -> Option<Sentence> {
         format!("{} is {text}", metric.row().title)
     });
     let silent = phase.silent_counters().into_iter();
-    let silent = silent.map(|counter| format!("values from its {counter} counter are unknown"));
+    let silent = silent.map(|counter| format!("values from its counter of {counter} are unknown"));
     let known: Vec<String> = coarse.chain(silent).collect();
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     (!known.is_empty()).then(|| {

@@ -93,7 +93,7 @@ fn a_counter_that_stood_still_while_the_host_wrote_says_nothing_and_says_so() {
     });
     let said = said.unwrap();
     assert!(
-        said.contains("so what follows from its media writes is unknown"),
+        said.contains("so values from its counter of media writes are unknown"),
         "{said}"
     );
 }
