@@ -6,8 +6,7 @@
 //! counts as silence, because nothing may be due for long at a low rate. Silence alone does not end
 //! a phase: a database that stalls, or whose requests take that long, comes back. It counts as lost
 //! only if requests still fail then, or if the phase reaches its end meanwhile. After
-//! the end no requests are sent. Silence then counts only if it began before the end and no request
-//! in flight succeeds.
+//! the end no requests are sent. Silence then counts only if it was unusually long before the end.
 
 use crate::clock::{Clock, Tick, nanos};
 use crossbeam_utils::CachePadded;
@@ -28,8 +27,8 @@ pub const NO_ANSWER_S: u64 = 10;
 /// the start of a stall shows nothing.
 const RECENT_S: u64 = 3;
 
-/// A silence that lasts beyond the end counts only if it began at least this long before it,
-/// nanoseconds.
+/// A silence that lasts beyond the end counts only if it began at least this long before it, and twice
+/// as long as the longest that the database has recovered from. Nanoseconds.
 const BEFORE_END_NS: u64 = 1_000_000_000;
 
 /// The state of one client while it runs. Only the client writes it.
@@ -115,8 +114,6 @@ pub struct Silence {
     /// The longest silence that ended with a success, nanoseconds.
     longest_ns: u64,
     found: Option<UnexplainedSilence>,
-    /// The finding, unless a request that was in flight at the end succeeds.
-    at_end: Option<UnexplainedSilence>,
 }
 
 /// Silence that a slow database does not explain, with its length in nanoseconds.
@@ -138,7 +135,6 @@ impl Silence {
         self.failed = look.failed;
         if look.succeeded > self.succeeded {
             self.succeeded = look.succeeded;
-            self.at_end = None;
             if let Some(since) = self.since.take() {
                 if look.succeeded >= end && end.saturating_sub(since) >= self.bound_ns() {
                     self.found = Some(UnexplainedSilence::Hanging(end - since));
@@ -158,14 +154,14 @@ impl Silence {
             return;
         }
         let is_over = look.now >= end;
-        if is_over && end.saturating_sub(since) < BEFORE_END_NS {
+        let usual_ns = BEFORE_END_NS.max(self.longest_ns.saturating_mul(2));
+        if is_over && end.saturating_sub(since) < usual_ns {
             return;
         }
         let recent_ns = nanos(Duration::from_secs(RECENT_S));
         let is_failing = look.failed > since && look.now.saturating_sub(look.failed) <= recent_ns;
         if is_over {
-            let hanging = UnexplainedSilence::Hanging(silent_ns);
-            self.at_end.get_or_insert(hanging);
+            self.found = Some(UnexplainedSilence::Hanging(silent_ns));
         } else if is_failing {
             self.found = Some(UnexplainedSilence::Failing(silent_ns));
         }
@@ -178,7 +174,7 @@ impl Silence {
 
     /// The finding, if any.
     pub fn finding(&self) -> Option<Finding> {
-        let (ns, what) = match self.found.or(self.at_end)? {
+        let (ns, what) = match self.found? {
             UnexplainedSilence::Failing(ns) => {
                 (ns, "while others failed, so this point was ended early")
             }
@@ -296,10 +292,17 @@ mod tests {
     }
 
     #[test]
-    fn requests_in_flight_at_the_end_that_succeed_later_are_only_slow() {
-        let tell = |second| (if second < 25 { 50 } else { 250 }, 0, Some(0));
-        assert!(text(&looked(8, 24, tell)).contains("for 10 s"));
-        assert_eq!(text(&looked(8, 25, tell)), "");
+    fn silence_beyond_the_end_is_none_if_it_was_usual_before() {
+        // A success every 5 s, the last one 3 s before the end.
+        let tell = |second: u64| (second.min(45) / 5 * 50, 0, Some(0));
+        assert_eq!(text(&looked(48, 120, tell)), "");
+    }
+
+    #[test]
+    fn silence_beyond_the_end_is_one_if_it_was_unusual_before() {
+        // A success every second, the last one 3 s before the end.
+        let tell = |second: u64| (second.min(45) * 10, 0, Some(0));
+        assert!(text(&looked(48, 55, tell)).contains("for 10 s"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a plan states of a system's price and ratings, and what keeping the system costs.
 
-use crate::{Metric, Phase, PowerOf, number};
+use crate::{MoneyBasis, Phase, PowerOf, number};
 use serde::{Deserialize, Serialize};
 
 /// Hours of a year of 365.25 days.
@@ -29,30 +29,6 @@ pub struct SystemCost {
     pub capacity: Option<u64>,
     /// Power of the devices according to their data sheet, watts. A sensor takes precedence.
     pub device_watts: Option<f64>,
-}
-
-/// What two amounts of money must have in common to be compared.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct MoneyBasis {
-    /// The currency; empty without money.
-    pub currency: String,
-    /// What the energy in costs covers: `server`, `processors and devices`. Empty without energy;
-    /// [`Self::RENT`] if the rent includes it.
-    pub energy_of: String,
-}
-
-impl MoneyBasis {
-    /// The energy of a rented system, which is that of everything.
-    pub const RENT: &str = "rent";
-
-    /// Whether a metric on this basis can be compared with one on another. A rent is compared with
-    /// any cost.
-    pub fn is_like(&self, other: &Self, metric: Metric) -> bool {
-        let energy = [&self.energy_of, &other.energy_of];
-        let has_rent = energy.iter().any(|parts| *parts == Self::RENT);
-        let is_one = !metric.includes_energy() || has_rent || energy[0] == energy[1];
-        !metric.is_money() || (self.currency == other.currency && is_one)
-    }
 }
 
 impl Default for SystemCost {

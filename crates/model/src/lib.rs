@@ -23,6 +23,7 @@ mod login;
 mod logo;
 mod metric;
 mod metrics;
+mod money;
 pub mod number;
 pub mod observation;
 mod one_line;
@@ -56,7 +57,7 @@ pub use contents::{
     ErrorCount, Fact, Interval, IntervalKind, KeptWarmup, KindResult, Load, Phase, Point, RankPart,
     System, Warmup,
 };
-pub use cost::{MoneyBasis, SystemCost};
+pub use cost::SystemCost;
 pub use cpu_shares::CpuShares;
 pub use damaged::Damaged;
 pub use derived::Sampled;
@@ -70,6 +71,7 @@ pub use login::Login;
 pub use logo::{LOGO_ACCEPTED, LOGO_BYTES_MAX, LOGO_PIXELS_MAX, Logo, LogoKind};
 pub use metric::{Metric, STATISTICS, Statistic, TimeBasis};
 pub use metrics::{Better, METRICS, MetricRow, READ_BYTES, figures_from_text, figures_to_text};
+pub use money::MoneyBasis;
 pub use number::Ratios;
 pub use observation::{Observation, Observed, Sentence, Unit};
 pub use one_line::in_one_line;

@@ -315,6 +315,12 @@ impl<'s, 'a> Topic<'s, 'a> {
     /// Of which systems nothing can be said in which workloads, and why.
     fn unsaid(&self, workloads: &[WorkloadTopic<'_, 'a>], sweep: &SweepTable<'a>) -> Text {
         let mut text = Text::default();
+        let is_money = self.words.figure.is_some_and(Metric::is_money);
+        let why_open = if is_money {
+            "currencies or the energy that is paid differ, or a value is 0 or only a bound"
+        } else {
+            "a value is 0 or only a bound"
+        };
         for (lead, why) in [
             (
                 Lead::Unlike,
@@ -324,7 +330,7 @@ impl<'s, 'a> Topic<'s, 'a> {
                 Lead::Untested,
                 "there are too few runs for a verdict, or the runs are identical",
             ),
-            (Lead::Open, "a value is 0 or only a bound"),
+            (Lead::Open, why_open),
         ] {
             let mut of_pairs: Vec<((&str, &str), Vec<&WorkloadTopic<'_, '_>>)> = Vec::new();
             for workload in workloads.iter().filter(|topic| topic.lead(sweep) == lead) {
@@ -378,7 +384,8 @@ impl<'s, 'a> Topic<'s, 'a> {
             Text::default()
         } else {
             Text::plain(format!(
-                "No system is compared with {baseline} in {}.",
+                "No system is compared with {baseline} {} in {}.",
+                self.words.compared,
                 compare::titles(&missing)
             ))
         }

@@ -189,7 +189,7 @@ fn peaks<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> CardFigure {
     let compared = of_pairs(group, sweep, "ops/s at peak", &pairs);
     match (standings.as_slice(), compared) {
         ([], _) if sweep.systems.iter().any(|s| group.has(&s.name)) => {
-            figure("–", "no valid point: operations failed")
+            figure("–", "no valid point")
         }
         ([], _) => figure("–", "only ceilings were measured"),
         ([only], _) => {

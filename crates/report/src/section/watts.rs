@@ -298,7 +298,7 @@ fn table(places: &[&Place<'_>], known: &[Metric], currencies: &[&str]) -> Table 
         columns,
         rows,
         note:
-            "Means over the measured part. – means that the system lacks the sensor or the price."
+            "Means over the measured part. – means that a sensor, a price or the writes are unknown."
                 .to_owned(),
         ..Table::default()
     }

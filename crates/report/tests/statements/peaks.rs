@@ -105,7 +105,7 @@ fn a_workload_without_the_baseline_is_named_once_and_not_for_readings() {
     let said = headline(&data);
     assert!(said.contains(" 9.00 ms"), "{said}");
     assert_eq!(
-        said.matches("No system is compared with B in YCSB B.")
+        said.matches("No system is compared with B at peak in YCSB B.")
             .count(),
         1,
         "{said}"

@@ -340,6 +340,8 @@ mod tests {
             None,
             "reads are not limited"
         );
+        let with_zero = histograms.replace("\"9000\"", "\"0,9000\"");
+        assert_eq!(all(&with_zero)[0].target_rate, None, "0 is no limit");
         for text in [CLONES, &histograms] {
             let point = all(text).remove(0);
             for result in point.phase.kinds.values() {

@@ -219,6 +219,10 @@ impl Clones {
                     first.name
                 )
             })?;
+            // To fio, 0 is no limit.
+            if rate <= 0.0 {
+                return Ok(None);
+            }
             let request_bytes = direction.io_bytes as f64 / direction.total_ios as f64;
             all += match option.as_str() {
                 "rate" if request_bytes > 0.0 => rate / request_bytes,

@@ -73,7 +73,9 @@ impl Layout {
             .to_vec();
         let names: Vec<usize> = (0..names(table)).collect();
         let leaves_room = |layout: &Self| layout.width_of(&names) <= screen.columns / 2;
-        let is_good = |layout: &Self| layout.parts.len() == 1 || leaves_room(layout);
+        // Words can be broken further, so that a value stays beside its caption.
+        let is_words = table.columns.iter().all(|column| !column.numeric);
+        let is_good = |layout: &Self| layout.parts.len() == 1 || (!is_words && leaves_room(layout));
         let good = broken
             .iter()
             .position(|layout| layout.fits(screen) && is_good(layout));
