@@ -6,7 +6,7 @@
 //! counts as silence, because nothing may be due for long at a low rate. Silence alone does not end
 //! a phase: a database that stalls, or whose requests take that long, comes back. It counts as lost
 //! only if requests still fail then, or if the phase reaches its end meanwhile. After
-//! the end no requests are sent. Silence then counts only if it was unusually long before the end.
+//! the end no requests are sent. Silence then counts only if it was already unusually long by then.
 
 use crate::clock::{Clock, Tick, nanos};
 use crossbeam_utils::CachePadded;
@@ -27,8 +27,8 @@ pub const NO_ANSWER_S: u64 = 10;
 /// the start of a stall shows nothing.
 const RECENT_S: u64 = 3;
 
-/// A silence that lasts beyond the end counts only if it began at least this long before it, and twice
-/// as long as the longest that the database has recovered from. Nanoseconds.
+/// A silence that lasts beyond the end counts only if it began at least this long before the end, in
+/// nanoseconds. It must also be twice the longest silence that the database recovered from.
 const BEFORE_END_NS: u64 = 1_000_000_000;
 
 /// The state of one client while it runs. Only the client writes it.

@@ -2,7 +2,6 @@
 
 use crate::capture::{Capture, Watched};
 use std::{
-    fs::{self, File},
     io::{self, Read, Seek, SeekFrom},
     path::Path,
     thread,
@@ -90,11 +89,7 @@ pub fn of_log(log: &Path, phase: &Phase) -> Result<Series, String> {
 
 /// The end of a file, from the beginning of a line on.
 fn tail(path: &Path) -> io::Result<String> {
-    // Opening a pipe would wait for who writes to it.
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("it is not a file"));
-    }
-    let mut file = File::open(path)?;
+    let mut file = tailmark_driver::open_file(path)?;
     let skipped = file.metadata()?.len().saturating_sub(LOG_MAX);
     file.seek(SeekFrom::Start(skipped))?;
     let mut bytes = Vec::new();
@@ -166,6 +161,7 @@ fn zone_s(zone: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn joined(log: &str) -> Result<Series, String> {
         let dir = tempfile::tempdir().unwrap();
@@ -245,11 +241,16 @@ mod tests {
     #[test]
     fn a_pipe_is_no_log_and_is_not_waited_for() {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("meter");
-        rustix::fs::mkfifoat(rustix::fs::CWD, &path, 0o600.into()).unwrap();
-        for other in [path.as_path(), dir.path(), Path::new("/dev/zero")] {
-            let why = of_log(other, &Phase::default()).unwrap_err();
-            assert!(why.ends_with("it is not a file"), "{why}");
+        let pipe = dir.path().join("meter");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, 0o600.into()).unwrap();
+        let other = "it is a pipe or a device, and not a regular file";
+        for (path, expected) in [
+            (pipe.as_path(), other),
+            (dir.path(), "is a directory"),
+            (Path::new("/dev/zero"), other),
+        ] {
+            let why = of_log(path, &Phase::default()).unwrap_err();
+            assert!(why.ends_with(expected), "{why}");
         }
     }
 

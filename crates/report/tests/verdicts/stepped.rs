@@ -19,7 +19,7 @@ fn counter(probe: &str, name: &str, rise: f64) -> Series {
     }
 }
 
-/// Two systems whose drives write so many bytes to the media for each byte of these data units.
+/// Two systems whose host writes these data units, with the write amplification of each drive.
 fn drives(units: f64, of_fast: f64, of_slow: f64) -> Data {
     let mut data = study(&[FAST, SLOW]);
     for point in &mut data.points {

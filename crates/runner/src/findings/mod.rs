@@ -365,7 +365,7 @@ fn too_few_samples(point: &PointContext<'_>) -> Option<Sentence> {
         format!("{} to {}", first.name, last.name)
     };
     let needed_s = (needed / rate).ceil();
-    // In 30 years the rate is another one.
+    // Nobody can wait for 30 years.
     let has_time = needed_s < 1e9;
     let time = if has_time {
         " or {Time needed} at this rate"

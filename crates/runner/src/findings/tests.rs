@@ -4,6 +4,24 @@ use super::*;
 use crate::point::Measured;
 use tailmark_driver::{DataSet, Params};
 use tailmark_model::{Phase, PointKey, SERVER_CLOCK, Series, SeriesKind, subject_on_server};
+use tailmark_plan::Plan;
+
+/// The context of a point of the first system of a plan, on which nothing remarkable happened.
+pub(super) fn in_sweep(plan: &Plan) -> SweepContext<'_> {
+    SweepContext {
+        plan,
+        system: &plan.systems[0],
+        adopted: None,
+        memory_unlimited: None,
+        caches_kept: None,
+        settled_before: Settled::Yes,
+        settled_after: Settled::Yes,
+        version: None,
+        links: Vec::new(),
+        unexpected: Vec::new(),
+        put_back: Vec::new(),
+    }
+}
 
 /// What is said of a phase that was measured with this driver, outside a sweep.
 pub(super) fn with_context<T>(

@@ -1,6 +1,5 @@
 use super::*;
-use crate::findings::{SweepContext, tests::with_context};
-use tailmark_driver::Settled;
+use crate::findings::tests::{in_sweep, with_context};
 use tailmark_model::{Series, SeriesKind, subject_on_server};
 use tailmark_plan::RawPlan;
 
@@ -105,19 +104,7 @@ fn a_life_from_fewer_writes_than_the_capacity_says_how_few() {
         let plan = RawPlan::parse("test", &text).unwrap().check().unwrap();
         let series = vec![counter("disk", "nvme0n1", "write_bytes", written)];
         with_context("null", phase(series), |point| {
-            let sweep = SweepContext {
-                plan: &plan,
-                system: &plan.systems[0],
-                adopted: None,
-                memory_unlimited: None,
-                caches_kept: None,
-                settled_before: Settled::Yes,
-                settled_after: Settled::Yes,
-                version: None,
-                links: Vec::new(),
-                unexpected: Vec::new(),
-                put_back: Vec::new(),
-            };
+            let sweep = in_sweep(&plan);
             let point = PointContext {
                 sweep: Some(sweep),
                 ..point.clone()

@@ -1,6 +1,8 @@
 use super::*;
-use crate::findings::{SweepContext, all_findings, findings, tests::with_context};
-use tailmark_driver::Settled;
+use crate::findings::{
+    all_findings, findings,
+    tests::{in_sweep, with_context},
+};
 use tailmark_model::{Phase, Series, SeriesKind::Counter};
 use tailmark_plan::RawPlan;
 
@@ -170,19 +172,7 @@ fn is_unseen(server: &str) -> bool {
         ..IDLE
     };
     let said = with_context("cassandra", phase(recorded), |point| {
-        let sweep = SweepContext {
-            plan: &plan,
-            system: &plan.systems[0],
-            adopted: None,
-            memory_unlimited: None,
-            caches_kept: None,
-            settled_before: Settled::Yes,
-            settled_after: Settled::Yes,
-            version: None,
-            links: Vec::new(),
-            unexpected: Vec::new(),
-            put_back: Vec::new(),
-        };
+        let sweep = in_sweep(&plan);
         others(&PointContext {
             memory: Some(1 << 30),
             sweep: Some(sweep),
