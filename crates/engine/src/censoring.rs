@@ -29,8 +29,8 @@ pub fn add_left(
         if !is_background {
             phase.censored += ages.len();
         }
-        for (kind, share) in shares(&workload.groups[group]) {
-            let part = scaled(&ages, share);
+        for (kind, (from, to)) in shares(&workload.groups[group]) {
+            let part = part(&ages, from, to);
             if !part.is_empty() {
                 let result = phase.kinds.entry(kind).or_default();
                 let censored = result.censored.get_or_insert_default();
@@ -40,32 +40,37 @@ pub fn add_left(
     }
 }
 
-/// The number of requests of each kind per operation of a group.
-fn shares(group: &ClientGroup) -> Vec<(Kind, f64)> {
+/// The requests of each kind in the mix of a group, from which to which part of all operations. The
+/// two halves of a read-modify-write are in those of reads and updates as well.
+fn shares(group: &ClientGroup) -> Vec<(Kind, (f64, f64))> {
     let Some(own) = group.mix() else {
         let kinds = OperationKind::ALL.iter().filter(|kind| group.sends(**kind));
-        return kinds.map(|kind| (recorded_as(*kind), 1.0)).collect();
+        return kinds.map(|kind| (recorded_as(*kind), (0.0, 1.0))).collect();
     };
     let (mix, sum) = (&own.mix, own.mix.sum());
-    let pairs = mix.read_modify_write;
+    let reads = mix.read;
+    let pairs = reads + mix.read_modify_write;
+    let updates = pairs + mix.update;
+    let inserts = updates + mix.insert;
     [
-        (Kind::Read, mix.read + pairs),
-        (Kind::Update, mix.update + pairs),
-        (Kind::Insert, mix.insert),
-        (Kind::Scan, mix.scan),
-        (Kind::ReadModifyWrite, pairs),
+        (Kind::Read, (0.0, pairs)),
+        (Kind::Update, (reads, updates)),
+        (Kind::Insert, (updates, inserts)),
+        (Kind::Scan, (inserts, inserts + mix.scan)),
+        (Kind::ReadModifyWrite, (reads, pairs)),
     ]
-    .map(|(kind, weight)| (kind, weight / sum))
+    .map(|(kind, (from, to))| (kind, (from / sum, to / sum)))
     .to_vec()
 }
 
-/// A share (0 or more) of every latency, rounded so that the total is right.
-fn scaled(latencies: &Latencies, share: f64) -> Latencies {
+/// A part of every latency, rounded so that the parts of all make the whole.
+fn part(latencies: &Latencies, from: f64, to: f64) -> Latencies {
     let mut part = new_latencies();
     let (mut seen, mut given) = (0, 0);
     for bucket in latencies.iter_recorded() {
         seen += bucket.count_at_value();
-        let due = (seen as f64 * share).round() as u64;
+        let up_to = |share: f64| (seen as f64 * share).round() as u64;
+        let due = (up_to(to) - up_to(from)).max(given);
         histogram::record(&mut part, bucket.value_iterated_to(), due - given);
         given = due;
     }
@@ -80,10 +85,15 @@ mod tests {
     fn a_share_of_latencies_is_as_large_and_as_old_as_all() {
         let mut all = new_latencies();
         (1..=1_000).for_each(|ms| all.record(ms * 1_000_000).unwrap());
-        let part = scaled(&all, 0.25);
-        assert_eq!(part.len(), 250);
-        assert!((part.mean() / all.mean() - 1.0).abs() < 0.01);
-        assert!(scaled(&all, 0.0).is_empty());
-        assert_eq!(scaled(&all, 1.0), all);
+        let quarter = part(&all, 0.0, 0.25);
+        assert_eq!(quarter.len(), 250);
+        assert!((quarter.mean() / all.mean() - 1.0).abs() < 0.01);
+        assert!(part(&all, 0.5, 0.5).is_empty());
+        assert_eq!(part(&all, 0.0, 1.0), all);
+        // Halves of an odd number are not both rounded up.
+        let mut odd = new_latencies();
+        odd.record_n(1_000_000, 437).unwrap();
+        let halves = [(0.0, 0.5), (0.5, 1.0)].map(|(from, to)| part(&odd, from, to).len());
+        assert_eq!(halves, [219, 218]);
     }
 }

@@ -236,9 +236,14 @@ pub fn change(value: f64) -> String {
 }
 
 /// A fraction as a percentage: `38 %`, with one decimal below ten, two digits below one: `0.15 %`.
+/// Only the whole is 100 %; what is almost that is less: `99.6 %`.
 pub fn share(value: f64) -> String {
     let percent = value * 100.0;
     match percent {
+        p if (99.5..100.0).contains(&p) => {
+            let decimals = (-(100.0 - p).log10().floor()).clamp(1.0, 9.0) as usize;
+            format!("{p:.decimals$} %")
+        }
         p if p >= 9.95 => format!("{p:.0} %"),
         p if p >= 0.995 || p <= 0.0 => format!("{p:.1} %"),
         p => {
@@ -327,11 +332,13 @@ pub fn apart(ratio: Bounded, ratios: Option<Ratios>) -> String {
     };
     let percent = |change| bounded_change(change).replace(['+', '±'], "");
     let least = Ratios::least(ratios);
+    // `1.0X lower` says nothing.
+    let is_one = |times: f64| times < 1.005;
     if bounded_change(less).starts_with('±') {
         "equal".to_owned()
-    } else if inverse.value >= least {
+    } else if inverse.value >= least && !is_one(inverse.value) {
         format!("{} lower", bounded_ratio(inverse))
-    } else if ratio.value >= least {
+    } else if ratio.value >= least && !is_one(ratio.value) {
         format!("{} higher", bounded_ratio(ratio))
     } else if less.value >= 0.0 && ratio.is_exact() {
         // A fall that is not to 0 is below 100 %.
@@ -345,17 +352,27 @@ pub fn apart(ratio: Bounded, ratios: Option<Ratios>) -> String {
 }
 
 /// A range between two ratios, the smaller difference first if both are on one side.
-pub fn ends_apart((low, high): (f64, f64), ratios: Option<Ratios>) -> String {
+pub fn ends_apart(ends: (f64, f64), ratios: Option<Ratios>) -> String {
+    ends_in_words(ends, |end| apart(Bounded::exact(end), ratios))
+}
+
+/// The same, with the words of each end as [`apart`] has them: `0 % to 2.5 % lower`.
+pub fn ends_in_words((low, high): (f64, f64), words: impl Fn(f64) -> String) -> String {
     let (near, far) = if high <= 1.0 {
         (high, low)
     } else {
         (low, high)
     };
-    let texts = [near, far].map(|end| apart(Bounded::exact(end), ratios));
+    let texts = [near, far].map(words);
     match texts.each_ref().map(|text| text.rsplit_once(' ')) {
         [Some((one, side)), Some((other, same))] if side == same => {
             format!("{one} to {other} {side}")
         }
+        // `equal to 1 % higher` would read as one phrase.
+        [None, Some((end, _))] if end.ends_with('X') => format!("1.0X to {}", texts[1]),
+        [None, Some(_)] => format!("0 % to {}", texts[1]),
+        [Some((end, _)), None] if end.ends_with('X') => format!("{} to 1.0X", texts[0]),
+        [Some(_), None] => format!("{} to 0 %", texts[0]),
         _ => texts.join(" to "),
     }
 }

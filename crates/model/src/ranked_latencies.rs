@@ -215,6 +215,15 @@ impl<'a> RankedLatencies<'a> {
         if self.beyond(quantile) < SAMPLES_MIN && !self.is_of_unknown_samples(quantile) {
             return None;
         }
+        self.at_rank_of(quantile)
+    }
+
+    /// The latency at the rank of a quantile, however few samples lie beyond it; `None` without
+    /// samples.
+    pub fn at_rank_of(self, quantile: Quantile) -> Option<Bounded> {
+        if self.samples() == 0 && !self.is_of_unknown_samples(quantile) {
+            return None;
+        }
         match self {
             Self::Histogram {
                 done,

@@ -446,6 +446,23 @@ pub fn is_certain(ratio: Bounded) -> bool {
     }
 }
 
+/// A comparison seen from its second system, with the pair in that order.
+#[must_use]
+pub fn turned<'a>(
+    group: &WorkloadGrid<'a>,
+    sweep: &SweepTable<'a>,
+    spot: Option<ComparedAt>,
+    known: &Comparison,
+    pair: (&'a str, &'a str),
+) -> Comparison {
+    let own = match spot {
+        // The arithmetic mean of the ratios of one to the other is not the inverse of the other's.
+        Some(spot @ ComparedAt::Average(_)) => at(group, sweep, spot, known.metric, pair),
+        _ => None,
+    };
+    own.unwrap_or_else(|| known.reversed())
+}
+
 /// How much better the first is, as a fraction: more operations per second, less latency.
 #[must_use]
 pub fn gain(comparison: &Comparison) -> Bounded {

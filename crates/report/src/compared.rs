@@ -92,10 +92,16 @@ impl Comparisons {
         self.all.iter().any(|comparison| comparison.p.is_some())
     }
 
-    /// Why differences are stated as they were measured, if there is no verdict anywhere.
-    pub fn without_verdicts(&self) -> Option<String> {
+    /// Why differences are stated as they were measured, if there is no verdict anywhere. `repeats`
+    /// are the runs of the point that has the most.
+    pub fn without_verdicts(&self, repeats: usize) -> Option<String> {
+        let once = if repeats < RUNS_MIN {
+            ""
+        } else {
+            "; identical runs count once"
+        };
         let why = if self.have_too_few_runs() {
-            format!("a verdict needs {RUNS_MIN} runs of each point on both sides")
+            format!("a verdict needs {RUNS_MIN} runs of each point on both sides{once}")
         } else if self.have_no_noise() {
             "the runs of a point are identical, so their noise is unknown".to_owned()
         } else {

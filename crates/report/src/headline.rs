@@ -15,7 +15,7 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use std::collections::BTreeSet;
-use tailmark_model::{Metric, Point};
+use tailmark_model::{Metric, Point, number};
 use topic::WorkloadTopic;
 
 /// The sentences; `None` if no systems are compared.
@@ -57,6 +57,8 @@ struct Topic<'s, 'a> {
     workloads: Vec<WorkloadTopic<'s, 'a>>,
     /// Whether these are the workloads of the report, each once.
     is_every: bool,
+    /// A last sentence; empty: none.
+    end: Text,
 }
 
 /// The wording of a topic.
@@ -212,7 +214,9 @@ impl<'s, 'a> Topic<'s, 'a> {
                 spot: None,
                 pairs,
             });
-            Self::new(words, sweep, workloads.collect())
+            let end = not_reached(&fixed.not_reached, &fixed.place);
+            let topic = Self::new(words, sweep, workloads.collect())?;
+            Some(Self { end, ..topic })
         };
         topics.filter_map(topic).collect()
     }
@@ -231,6 +235,7 @@ impl<'s, 'a> Topic<'s, 'a> {
             words,
             workloads,
             is_every,
+            end: Text::default(),
         })
     }
 
@@ -254,11 +259,12 @@ impl<'s, 'a> Topic<'s, 'a> {
     }
 
     fn text(&self, sweep: &SweepTable<'a>) -> Text {
-        match (sweep.baseline(), compare::subject(sweep)) {
+        let text = match (sweep.baseline(), compare::subject(sweep)) {
             (Some(baseline), _) => self.against(sweep, baseline),
             (None, Some(subject)) => self.about(sweep, subject),
             (None, None) => Text::default(),
-        }
+        };
+        sentence(text, self.end.clone())
     }
 
     /// The position of each system relative to the baseline.
@@ -296,9 +302,12 @@ impl<'s, 'a> Topic<'s, 'a> {
             if !same.is_empty() {
                 let which = self.which(&same);
                 let why = compare::reasons(&subject::titled(&same), sweep.comparisons);
-                let both = format!(
-                    "{system} and {baseline} show no difference {compared} in {which}{why}."
-                );
+                let how = if sweep.comparisons.has_verdicts() {
+                    "show no difference".to_owned()
+                } else {
+                    format!("are {} of each other", compare::within(sweep.comparisons))
+                };
+                let both = format!("{system} and {baseline} {how} {compared} in {which}{why}.");
                 text = sentence(text, Text::plain(both));
             }
             let equivalent = all(Lead::Equivalent);
@@ -408,18 +417,31 @@ impl<'s, 'a> Topic<'s, 'a> {
     }
 }
 
+/// `B and C do not reach 500,000 ops/s in YCSB A and F.`
+fn not_reached(missed: &[(&WorkloadGrid<'_>, Vec<&str>)], place: &str) -> Text {
+    let alike = missed.chunk_by(|(_, names), (_, others)| names == others);
+    let said = alike.map(|own| {
+        let titles = own.iter().map(|(group, _)| group.title_with_conditions());
+        let titles: Vec<String> = titles.collect();
+        let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
+        let names = &own[0].1;
+        let verb = if names.len() == 1 { "does" } else { "do" };
+        let (names, rate) = (number::list(names), place.trim_start_matches("at "));
+        let titles = compare::titles(&titles);
+        Text::plain(format!("{names} {verb} not reach {rate} in {titles}."))
+    });
+    said.fold(Text::default(), sentence)
+}
+
 /// `by 11 % (YCSB D) to 50 % (YCSB A and F)`: the first of each workload over its second.
 fn by(topics: &[&WorkloadTopic<'_, '_>], sweep: &SweepTable<'_>) -> String {
-    let known = topics.iter().filter_map(|topic| topic.pairs[0].2.as_ref());
-    let form = sweep.comparisons.form(&known.collect::<Vec<_>>());
     let said: Vec<(f64, String, String)> = topics
         .iter()
         .filter_map(|topic| {
             let (.., comparison) = &topic.pairs[0];
             let comparison = comparison.as_ref()?;
             let gain = compare::gain(comparison).value;
-            let metric = comparison.metric;
-            let text = metric.improvement(comparison.ratio, form);
+            let text = sweep.comparisons.improvement(comparison);
             // The direction is stated before.
             let text = text.trim_end_matches(" lower").trim_end_matches(" higher");
             let title = topic.group.title_with_conditions();

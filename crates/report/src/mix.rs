@@ -3,7 +3,7 @@
 
 use crate::sweep::WorkloadGrid;
 use std::collections::{BTreeMap, BTreeSet};
-use tailmark_model::{Kind, KindResult, Phase};
+use tailmark_model::{Kind, KindResult, Phase, number};
 
 /// Shares that are closer are the same, and a share below half of it is none.
 const APART: f64 = 0.01;
@@ -110,6 +110,7 @@ impl Mix {
                 _ if high - low > self.apart() => {
                     format!("{:.0} to {:.0} %", low * 100.0, high * 100.0)
                 }
+                share if share >= 1.0 - APART / 2.0 => number::share(share),
                 share if share >= APART / 2.0 => format!("{:.0} %", share * 100.0),
                 _ => return None,
             };

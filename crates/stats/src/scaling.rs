@@ -52,6 +52,9 @@ pub struct Scaling {
     pub explained: f64,
 }
 
+/// Terms of kappa below this are none, relative to 1 at a single client.
+const NO_KAPPA: f64 = 1e-6;
+
 impl Scaling {
     /// The law of these points of clients and operations per second. `None` under
     /// [`THREAD_COUNTS_MIN`] client counts, if a value is not positive, or if no law explains the
@@ -68,10 +71,16 @@ impl Scaling {
         let points = Points::new(points);
         let fits = SEARCHES.iter().filter_map(|search| points.fit(*search));
         let best = fits.min_by(|a, b| points.error(*a).total_cmp(&points.error(*b)))?;
+        let most = f64::from(counts.last().copied().unwrap_or(1));
         let fitted = Self {
             lambda: points.lambda(best) * points.scale,
             sigma: best[0],
-            kappa: best[1],
+            // A term that changes nothing at the most clients is the rounding of the search.
+            kappa: if best[1] * most * (most - 1.0) < NO_KAPPA {
+                0.0
+            } else {
+                best[1]
+            },
             explained: 1.0 - points.error(best) / points.variation(),
         };
         (fitted.lambda > 0.0 && fitted.explained >= EXPLAINED_MIN).then_some(fitted)

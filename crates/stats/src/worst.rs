@@ -18,6 +18,8 @@ const TIMES: f64 = 1.5;
 const MEDIAN_OF_DEVIATIONS: f64 = 0.674_5;
 /// With fewer samples, the usual value is unknown.
 const SAMPLES_MIN: usize = 8;
+/// A second in which nothing was done is a stall if the median second has this many requests.
+const REQUESTS_MIN: u64 = 100;
 
 /// An interval in which latency was high.
 #[derive(Debug, Clone, PartialEq)]
@@ -130,6 +132,9 @@ pub const WATCHED: &[Watched] = &[
 
 /// The seconds with the worst latency, the worst first, and the latency: the requested statistic,
 /// or the next lower one with enough samples in most seconds. `None` if there is none.
+///
+/// A stalled second has few samples because it stalled. Its latency is that of the same rank, and
+/// at least its length if nothing was done in it.
 pub fn worst_seconds(
     phase: &Phase,
     kind: Kind,
@@ -151,6 +156,8 @@ pub fn worst_seconds(
         (!known.is_empty() && known.len() * 2 >= unpacked.len()).then_some((statistic, known))
     })?;
     let rank = |bounded: &Bounded| (!bounded.is_exact(), bounded.value);
+    let rest = stalled(phase, (kind, statistic), &unpacked, &known);
+    known.extend(rest);
     known.sort_by(|a, b| {
         rank(&b.1)
             .partial_cmp(&rank(&a.1))
@@ -165,6 +172,36 @@ pub fn worst_seconds(
         unusual: unusual(&tracks, interval),
     };
     Some((statistic, known.into_iter().map(second).collect()))
+}
+
+/// The whole seconds in which too few requests were done for a quantile, or none at all.
+fn stalled<'a>(
+    phase: &'a Phase,
+    (kind, statistic): (Kind, Statistic),
+    unpacked: &[(&'a Interval, Latencies)],
+    known: &[(&'a Interval, Bounded)],
+) -> Vec<(&'a Interval, Bounded)> {
+    let is_whole =
+        |interval: &Interval| interval.start_s + interval.length_s <= phase.duration_s + 1e-6;
+    let is_known = |interval: &Interval| {
+        let mut starts = known.iter().map(|(own, _)| own.start_s);
+        starts.any(|start| start == interval.start_s)
+    };
+    let few = unpacked.iter();
+    let few = few.filter(|(interval, _)| is_whole(interval) && !is_known(interval));
+    let few = few.filter_map(|(interval, latencies)| {
+        let own = interval.kinds[&kind].known(latencies);
+        Some((*interval, own.at_rank_of(statistic.quantile?)?))
+    });
+    let mut counts: Vec<u64> = unpacked.iter().map(|(_, own)| own.len()).collect();
+    counts.sort_unstable();
+    let is_busy = counts
+        .get(counts.len() / 2)
+        .is_some_and(|median| *median >= REQUESTS_MIN);
+    let silent = phase.intervals.iter();
+    let silent = silent.filter(|own| is_busy && own.operations == 0 && is_whole(own));
+    let silent = silent.map(|own| (own, Bounded::at_least(own.length_s * 1e9)));
+    few.chain(silent).collect()
 }
 
 /// Response time if it was recorded, otherwise service time.

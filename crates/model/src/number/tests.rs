@@ -121,8 +121,12 @@ fn small_figures_have_three_digits_and_are_still_bounds() {
 }
 
 #[test]
-fn small_shares_are_not_rounded_to_nothing() {
+fn shares_are_rounded_neither_to_nothing_nor_to_the_whole() {
     for (value, text) in [
+        (1.0, "100 %"),
+        (0.999_6, "99.96 %"),
+        (0.996, "99.6 %"),
+        (0.994, "99 %"),
         (0.384, "38 %"),
         (0.038, "3.8 %"),
         (0.001_48, "0.15 %"),
@@ -215,7 +219,7 @@ fn an_interval_has_the_words_and_the_scale_of_its_sentence() {
         ((0.8, 0.89), "11 % to 20 % lower"),
         ((2.0, 2.2), "2.0X to 2.2X higher"),
         ((0.9, 1.1), "10 % lower to 10 % higher"),
-        ((1.0, 1.1), "equal to 10 % higher"),
+        ((1.0, 1.1), "0 % to 10 % higher"),
     ] {
         assert_eq!(ends_apart(ends, None), text);
     }

@@ -96,6 +96,8 @@ pub struct Cell {
     pub text: String,
     /// The number in the text, in the unit of the column; `None` if it is not a number.
     pub value: Option<Bounded>,
+    /// The currency of the number if it is money, also in the text; empty: it is not.
+    pub currency: String,
     /// A quieter second line, such as a spread; empty: none.
     pub detail: String,
     /// The text on hovering; empty: none.
@@ -141,6 +143,14 @@ impl Cell {
     #[must_use]
     pub fn with_bounded(mut self, value: Bounded) -> Self {
         self.value = Some(value);
+        self
+    }
+
+    /// The same as an amount of money.
+    #[must_use]
+    pub fn with_currency(mut self, currency: &str) -> Self {
+        self.text = format!("{} {currency}", self.text);
+        self.currency = currency.to_owned();
         self
     }
 

@@ -1,9 +1,9 @@
 //! The words for how systems compare.
 
 use super::{ComparedAt, Outcome};
-use crate::{axis::Step, block::Text, compared::Comparisons, verdicts::improvement};
+use crate::{axis::Step, block::Text, compared::Comparisons, verdicts::interval_text};
 use std::collections::BTreeSet;
-use tailmark_model::{Bounded, Metric, number};
+use tailmark_model::{Metric, number};
 use tailmark_stats::{Comparison, comparison::is_within};
 
 /// Whether there were runs enough for a verdict.
@@ -18,19 +18,11 @@ pub const fn has_verdict(comparison: &Comparison) -> bool {
 pub fn interval(comparison: &Comparison, comparisons: &Comparisons) -> Option<String> {
     let ends = comparison.interval.filter(|_| has_verdict(comparison))?;
     let ratios = comparisons.form(&[comparison]);
-    let straddles = ends.0 < 1.0 && ends.1 > 1.0;
-    let text = if straddles && is_not_shown(comparison, comparisons) {
+    let text = if is_not_shown(comparison, comparisons) {
         // In whole percent an end just beyond the band looks like one within it.
-        let end = |end| improvement(comparison.metric, Bounded::exact(end), ratios);
-        format!("{} to {}", end(ends.0), end(ends.1))
+        interval_text(comparison.metric, ends, ratios)
     } else {
         comparison.metric.improvements(ends, ratios)
-    };
-    // `equal to 1 % higher` would read as one phrase.
-    let text = match text.strip_prefix("equal to ") {
-        Some(far) if far.contains('X') => format!("1.0X to {far}"),
-        Some(far) if far != "equal" => format!("0 % to {far}"),
-        _ => text,
     };
     Some(text.replace(' ', "\u{a0}"))
 }

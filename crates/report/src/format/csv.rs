@@ -30,8 +30,8 @@ fn files(report: &Report) -> Result<Vec<ReportFile>, Error> {
 /// and other cells as text. Ranges below a value are left out. Cells without a value are empty. If a
 /// column contains bounds, columns of `true` and `false` follow that mark them, as in exports; if it
 /// contains numbers between two others, columns of those. If a cell of a column of numbers has more to
-/// say, a column of notes follows: why there is no number, why it is not valid, and the codes of its
-/// findings.
+/// say, a column of notes follows: why there is no number, its currency, why it is not valid, and the
+/// codes of its findings.
 #[must_use]
 pub fn csv(table: &Table) -> String {
     let mut out = Writer::from_writer(Vec::new());
@@ -114,7 +114,7 @@ fn note(cell: &Cell, column: &Column) -> String {
     let words = words.into_iter().flatten();
     let words = words.filter(|words| **words != Cell::none().text);
     let codes = cell.badges.iter().map(|badge| &badge.code);
-    let notes = words.chain([&cell.fault]).chain(codes);
+    let notes = words.chain([&cell.currency, &cell.fault]).chain(codes);
     let notes = notes.filter(|note| !note.is_empty()).map(String::as_str);
     text(&notes.collect::<Vec<_>>().join("; "))
 }
@@ -196,6 +196,7 @@ mod tests {
                 badges: vec![badge],
                 ..Cell::new("51 us").with_value(51.0)
             },
+            Cell::new("52").with_value(52.0).with_currency("EUR"),
         ];
         let table = Table {
             columns: vec![Column::number("p99").unit("us")],
@@ -211,7 +212,7 @@ mod tests {
             csv(&table),
             "p99 [us],p99 at most,p99 note\n49.9,true,\n\
              ,,none: above it at every thread count\n50,false,\n,,\n\
-             51,false,12 % failed; machine-busy\n"
+             51,false,12 % failed; machine-busy\n52,false,EUR\n"
         );
     }
 

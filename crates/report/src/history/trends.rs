@@ -9,7 +9,7 @@ use crate::{
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use tailmark_model::{Better, Bound, Bounded, Metric, number};
-use tailmark_stats::statistics::{self, change_points};
+use tailmark_stats::statistics::{self, ChangePoint, SIDE_MIN, change_points};
 
 /// The subject of a chart.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -88,23 +88,81 @@ pub fn trends(entries: &[Entry]) -> Vec<Trend> {
     names.into_iter().map(trend).collect()
 }
 
-/// Where the level of a series changes, as the index of the study and the ratio. Gaps and bounds
-/// are skipped, because bounds never enter a ratio.
-fn changes_of(values: &[Option<Bounded>]) -> Vec<(usize, f64)> {
+/// A known value of a series, with the index of its study.
+type Known = (usize, Bounded);
+
+/// Where the level of a series changes, as the index of the study and the ratio. Gaps are skipped,
+/// and so are bounds, unless they are all that is known on one side of a change.
+fn changes_of(values: &[Option<Bounded>]) -> Vec<Known> {
     let known = values.iter().enumerate();
-    let known: Vec<(usize, f64)> = known
-        .filter_map(|(i, value)| Some((i, value.filter(|value| value.is_exact())?.value)))
+    let known: Vec<Known> = known
+        .filter_map(|(i, value)| Some((i, (*value)?)))
         .collect();
-    let series: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
-    let points = change_points(&series, statistics::EQUIVALENCE).into_iter();
+    let exact = known.iter().copied().filter(|(_, value)| value.is_exact());
+    let exact: Vec<Known> = exact.collect();
+    let points = points_of(&exact).into_iter();
+    let mut found: Vec<Known> = points
+        .map(|point| (exact[point.index].0, Bounded::exact(point.ratio)))
+        .collect();
+    found.extend(changes_at_bounds(&known));
+    found.sort_by_key(|(index, _)| *index);
+    found
+}
+
+fn points_of(known: &[Known]) -> Vec<ChangePoint> {
+    let series: Vec<f64> = known.iter().map(|(_, value)| value.value).collect();
+    change_points(&series, statistics::EQUIVALENCE)
+}
+
+/// Changes of which one side is known by bounds alone, and is certainly beyond the other: from 100
+/// to at least 200. The ratio is a bound, too.
+fn changes_at_bounds(known: &[Known]) -> Vec<Known> {
+    let bounds = known.iter().filter(|(_, value)| !value.is_exact());
+    let mut sides = bounds.map(|(_, value)| value.bound);
+    let Some(side) = sides
+        .next()
+        .filter(|side| sides.all(|other| other == *side))
+    else {
+        return Vec::new();
+    };
+    let is_above = match side {
+        Bound::AtLeast => true,
+        Bound::AtMost => false,
+        Bound::Exact | Bound::Between(..) => return Vec::new(),
+    };
+    let points = points_of(known);
+    let cuts = points.iter().map(|point| point.index);
+    let ends: Vec<usize> = std::iter::once(0)
+        .chain(cuts)
+        .chain([known.len()])
+        .collect();
+    let change = |(point, edges): (&ChangePoint, &[usize])| {
+        let (before, after) = known[edges[0]..edges[2]].split_at(point.index - edges[0]);
+        let is_rise = point.ratio > 1.0;
+        let (open, closed) = if is_rise == is_above {
+            (after, before)
+        } else {
+            (before, after)
+        };
+        let count = |part: &[Known]| part.iter().filter(|(_, value)| value.is_exact()).count();
+        let is_certain = count(closed) == closed.len() && count(open) < SIDE_MIN;
+        let ratio = if is_rise {
+            Bounded::at_least(point.ratio)
+        } else {
+            Bounded::at_most(point.ratio)
+        };
+        is_certain.then_some((known[point.index].0, ratio))
+    };
     points
-        .map(|point| (known[point.index].0, point.ratio))
+        .iter()
+        .zip(ends.windows(3))
+        .filter_map(change)
         .collect()
 }
 
-/// `12 % higher`, `2.1X lower`.
-fn apart(ratio: f64) -> String {
-    number::apart(Bounded::exact(ratio), None)
+/// `12 % higher`, `2.1X lower`, `≥ 2.0X higher`.
+fn apart(ratio: Bounded) -> String {
+    number::apart(ratio, None)
 }
 
 /// The label of a study on an axis: its day, with its time if others began on the same day, and
@@ -144,7 +202,7 @@ fn days(instants: &[String]) -> Vec<String> {
 impl Trend {
     /// Where its level changes.
     pub fn changes(&self, entries: &[Entry]) -> Vec<Change> {
-        let change = |system: &str, (index, ratio): (usize, f64)| {
+        let change = |system: &str, (index, ratio): Known| {
             let when = number::instant(entries[index].header.created_ms);
             let dir = entries[index].dir.display().to_string();
             let (LevelName { workload, at, .. }, change) = (&self.name, apart(ratio));
@@ -156,7 +214,7 @@ impl Trend {
                         Cell::new(system),
                         Cell::new(workload),
                         Cell::new(what),
-                        Cell::new(change).with_value(ratio),
+                        Cell::new(change).with_bounded(ratio),
                         Cell::new(when),
                         Cell::new(dir),
                     ],
@@ -209,7 +267,7 @@ fn series((index, system, values): &(usize, String, Vec<Option<Bounded>>)) -> Va
             }),
             None => rounded,
             Some((_, ratio)) => json!({
-                "value": rounded, "symbolSize": 15,
+                "value": rounded, "symbolSize": 15, "atLeast": [value.bound == Bound::AtLeast],
                 "itemStyle": {"color": "#fff", "borderColor": look.color, "borderWidth": 3},
                 "label": {"show": true, "formatter": apart(*ratio), "position": "top"},
             }),
@@ -238,6 +296,30 @@ mod tests {
         assert_eq!(changes.len(), 1);
         assert_eq!(changes[0].0, 6);
         assert_eq!(apart(changes[0].1), "20 % lower");
+    }
+
+    #[test]
+    fn a_change_to_bounds_beyond_the_other_side_is_one_and_its_ratio_a_bound() {
+        let exact = [100.0, 101.0, 99.0, 100.5].map(Bounded::exact);
+        let series = |bounds: [Bounded; 3], are_last: bool| {
+            let mut all: Vec<Option<Bounded>> = exact.map(Some).into();
+            let place = if are_last { all.len() } else { 0 };
+            all.splice(place..place, bounds.map(Some));
+            let changes = changes_of(&all).into_iter();
+            changes
+                .map(|(at, ratio)| (at, apart(ratio)))
+                .collect::<Vec<_>>()
+        };
+        let higher = [200.0, 210.0, 190.0].map(Bounded::at_least);
+        let lower = [50.0, 51.0, 49.0].map(Bounded::at_least);
+        assert_eq!(series(higher, true), [(4, "≥ 1.9X higher".to_owned())]);
+        assert_eq!(series(higher, false), [(3, "≥ 1.9X lower".to_owned())]);
+        // At least 50 may be 100.
+        assert_eq!(series(lower, true), []);
+        assert_eq!(series(lower, false), []);
+        let most = [50.0, 51.0, 49.0].map(Bounded::at_most);
+        assert_eq!(series(most, true), [(4, "≥ 2.0X lower".to_owned())]);
+        assert_eq!(series([400.0; 3].map(Bounded::at_most), true), []);
     }
 
     #[test]

@@ -29,7 +29,11 @@ fn render(data: &Data) -> Vec<Block> {
     let Some(earlier) = &data.earlier else {
         return Vec::new();
     };
-    let (all, missing) = of_pairs(earlier);
+    let Pairs {
+        all,
+        missing,
+        unlike,
+    } = of_pairs(earlier);
     let rows: Vec<TableRow> = all.iter().map(|change| change.row.clone()).collect();
     let has_rows = !rows.is_empty();
     let table = Table {
@@ -55,6 +59,11 @@ fn render(data: &Data) -> Vec<Block> {
             number::list(&missing)
         ))));
     }
+    if !unlike.is_empty() {
+        let unlike: Vec<&str> = unlike.iter().map(String::as_str).collect();
+        let text = Text::strong("Not compared: ");
+        blocks.push(Block::Text(text.and(format!("{}.", number::list(&unlike)))));
+    }
     blocks.extend(plans(earlier).map(Block::Text));
     blocks.extend(has_rows.then_some(Block::Table(table)));
     blocks
@@ -66,8 +75,16 @@ struct Of {
     verdict: Verdict,
 }
 
-/// The comparisons, and the systems with the workloads of which there is none.
-fn of_pairs(earlier: &Earlier) -> (Vec<Of>, Vec<String>) {
+/// The comparisons of all pairs.
+struct Pairs {
+    all: Vec<Of>,
+    /// The systems with the workloads of which there is none.
+    missing: Vec<String>,
+    /// The same of which amounts of money cannot be compared, and why.
+    unlike: Vec<String>,
+}
+
+fn of_pairs(earlier: &Earlier) -> Pairs {
     let mut sweep = SweepTable::new(&earlier.both);
     sweep.comparisons = &earlier.comparisons;
     let groups = std::mem::take(&mut sweep.groups);
@@ -76,7 +93,7 @@ fn of_pairs(earlier: &Earlier) -> (Vec<Of>, Vec<String>) {
         .chain(std::mem::take(&mut sweep.rate_groups))
         .collect();
     let systems = std::mem::take(&mut sweep.systems);
-    let (mut all, mut missing) = (Vec::new(), Vec::new());
+    let (mut all, mut missing, mut unlike) = (Vec::new(), Vec::new(), Vec::new());
     for (now, before) in &earlier.pairs {
         let pair = systems
             .iter()
@@ -84,13 +101,25 @@ fn of_pairs(earlier: &Earlier) -> (Vec<Of>, Vec<String>) {
         sweep.systems = pair.copied().collect();
         for group in &groups {
             let own = rows(group, &sweep, (now, before));
-            if own.is_empty() && (group.has(now) || group.has(before)) {
-                missing.push(format!("{now} in {}", group.title_with_conditions()));
+            let place = format!("{now} in {}", group.title_with_conditions());
+            let money = sweep.metric(group).and_then(|metric| {
+                let why = sweep.unlike_money(metric, (now, before))?;
+                Some(format!("{} of {place} ({why})", metric.noun()))
+            });
+            let is_missing = own.is_empty() && (group.has(now) || group.has(before));
+            match money {
+                Some(money) => unlike.push(money),
+                None if is_missing => missing.push(place),
+                None => {}
             }
             all.extend(own);
         }
     }
-    (all, missing)
+    Pairs {
+        all,
+        missing,
+        unlike,
+    }
 }
 
 fn rows(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>, pair: (&str, &str)) -> Vec<Of> {
@@ -197,11 +226,17 @@ fn summary(earlier: &Earlier, all: &[Of]) -> Text {
                 "{better} {} better and {worse} worse",
                 if better == 1 { "is" } else { "are" }
             ))
-            .and(if better + worse < judged {
-                "; the others show no difference."
-            } else {
-                "."
-            }),
+            .and(
+                match (judged - better - worse, count(Verdict::Equivalent)) {
+                    (0, _) => ".".to_owned(),
+                    (others, alike) if others == alike => "; the others are equivalent.".to_owned(),
+                    (_, 0) => "; the others show no difference.".to_owned(),
+                    (_, alike) => {
+                        let are = if alike == 1 { "is" } else { "are" };
+                        format!("; {alike} {are} equivalent, the others show no difference.")
+                    }
+                },
+            ),
     };
     let text = match (judged, few) {
         (0, _) | (_, 0) => text,

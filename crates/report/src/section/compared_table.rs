@@ -67,11 +67,12 @@ pub fn measured(metric: Metric, value: Quantity) -> Cell {
 
 /// The same, with the currency of money.
 pub fn measured_in(metric: Metric, value: Quantity, currency: &str) -> Cell {
-    let mut cell = measured(metric, value);
+    let cell = measured(metric, value);
     if metric.is_money() {
-        cell.text = format!("{} {currency}", cell.text);
+        cell.with_currency(currency)
+    } else {
+        cell
     }
-    cell
 }
 
 struct Grid<'s, 'a> {
@@ -159,12 +160,13 @@ impl<'a> Grid<'_, 'a> {
     }
 
     fn note(&self, metrics: &[Metric]) -> String {
-        let (mut note, equal) = match self.group.axis {
-            Axis::Threads => (
-                "Peaks in bold. ".to_owned(),
-                "threads: more ops/s, less latency",
-            ),
-            Axis::Rates => (String::new(), "rates: less latency"),
+        let mut note = String::new();
+        if self.group.has_peaks() {
+            note.push_str("Peaks in bold. ");
+        }
+        let equal = match self.group.axis {
+            Axis::Threads => "threads: more ops/s, less latency",
+            Axis::Rates => "rates: less latency",
         };
         if let Some((first, second)) = self.pairs.first() {
             let over = if self.is_one_against_all() {
@@ -273,7 +275,9 @@ impl<'a> Grid<'_, 'a> {
         let is_rate = metric == Metric::OPS_PER_SEC;
         let findings = cell.points.iter().flat_map(|p| &p.phase.findings);
         Cell {
-            strong: is_rate && self.peaks[at].is_some_and(|p| p.threads == step.threads),
+            strong: is_rate
+                && self.group.has_peaks()
+                && self.peaks[at].is_some_and(|p| p.threads == step.threads),
             muted: written.muted || cell.fault.is_some(),
             fault: cell.fault_text().unwrap_or_default(),
             badges: if is_rate {

@@ -2,9 +2,11 @@
 //! measured values if there are any, otherwise read off the curve.
 
 mod lines;
+mod searched;
 mod topics;
 mod value;
 
+use topics::not_reached;
 pub use topics::{FixedTopic, topics};
 
 use super::Section;
@@ -15,13 +17,11 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use std::time::Duration;
-use tailmark_model::{Arrivals, Bounded, Limit, Metric, number};
-use tailmark_stats::{
-    Comparison,
-    slo::{Answer, Status},
-};
+use tailmark_model::{Arrivals, Bounded, Metric, number};
+use tailmark_stats::Comparison;
 use value::{
-    ClosedLoop, Reading, WithinAt, at_rate, is_above, measured, peak_within, rate_within, ratio,
+    ClosedLoop, Reading, WithinAt, at_rate, is_above, measured, most_below, peak_within,
+    rate_within, ratio,
 };
 
 pub const SECTION: Section = Section {
@@ -51,8 +51,9 @@ fn render(data: &Data) -> Vec<Block> {
                     times. They are read on the rising branch, at the first crossing, with the \
                     logarithm of the latency linear in ops/s between two points; never beyond the \
                     measured ends, and never across a missing point. They are not measurements at that \
-                    rate, and they are not tested. ≥ marks a curve that stays below the latency up to \
-                    its end, or up to a point whose latency is unknown.";
+                    rate, and they are not tested. ≥ marks the most ops/s that are known to be within the latency: the rising branch \
+                        does not cross it, or points beyond the crossing are within it. ≤ marks a rate below the first \
+                    point: the latency there, if latency rises with load.";
         blocks.insert(0, Block::Text(Text::plain(text)));
     }
     blocks
@@ -124,7 +125,10 @@ impl Fixed {
         let mut lines = Vec::new();
         let mut lacking = Vec::new();
         for (group, metric, readings) in self.readings(sweep, searches) {
-            if readings.iter().all(|(_, known)| known.is_none()) {
+            let is_none = |known: &Option<Reading<'_, '_>>| {
+                matches!(known, None | Some(Reading::NotReached(_)))
+            };
+            if readings.iter().all(|(_, known)| is_none(known)) {
                 lacking.extend(self.lacking(sweep, group, metric));
                 continue;
             }
@@ -269,6 +273,7 @@ impl Fixed {
                 (Some(low), None) => number::bounded_rate(Bounded::at_least(low)),
                 (None, _) => answer.rates(),
             },
+            (_, Reading::NotReached(most), _) => format!("none: {} at most", number::ops(*most)),
             (_, _, None) => "none: above it at every thread count".to_owned(),
             (Self::Rate(_), _, Some(bounded)) => number::bounded_latency(bounded),
             (Self::Latency(_), _, Some(bounded)) => number::bounded_rate(bounded),
@@ -294,6 +299,7 @@ impl Fixed {
         let known = readings.iter();
         let mut known: Vec<(&'a str, &Reading<'g, 'a>)> = known
             .filter_map(|(name, reading)| Some((*name, reading.as_ref()?)))
+            .filter(|(_, reading)| !matches!(reading, Reading::NotReached(_)))
             .collect();
         known.sort_by(|(_, a), (_, b)| compared.best_first(a.value(), b.value()));
         compare::put_first(&mut known, |a, b| {
@@ -316,7 +322,12 @@ impl Fixed {
     ) -> Vec<Text> {
         let pairs = self.pairs(sweep, metric, readings).into_iter();
         let lines = pairs.filter_map(|pair| self.line(sweep, group, metric, pair));
-        lines.collect()
+        let missed = not_reached(readings);
+        let missed = (!missed.is_empty()).then(|| {
+            let (title, missed) = (&group.title, number::list(&missed));
+            Text::plain(format!("{title}: {missed} did not reach {}.", self.place()))
+        });
+        lines.chain(missed).collect()
     }
 
     /// The comparisons of a workload's values, if each of them forms a ratio.
@@ -348,58 +359,6 @@ impl Fixed {
         (!pairs.is_empty()).then_some(pairs)
     }
 
-    /// The result of a search for this limit, alone or among others.
-    fn searched<'g, 'a>(
-        self,
-        searches: &[Search],
-        group: &WorkloadGrid<'a>,
-        system: &str,
-        metric: Metric,
-    ) -> Option<Reading<'g, 'a>> {
-        let Self::Latency(latency) = self else {
-            return None;
-        };
-        let is_it = |limit: &&Limit| limit.latency == latency && limit.metric() == Some(metric);
-        let own = searches
-            .iter()
-            .filter(|search| is_of(search, group, system));
-        let answers = own.filter_map(|search| {
-            let limit = search.settings.latency.iter().find(is_it)?;
-            let answer = search.slo.answer_of(*limit, &search.settings);
-            Some((answer, search.settings.quick))
-        });
-        // One that decided nothing has still measured that very thing, which no closed loop has.
-        let ended = answers.filter(|(answer, _)| answer.status != Status::Unfinished);
-        let (ends, are_quick): (Vec<Answer>, Vec<bool>) = ended.unzip();
-        Some(Reading::Searched {
-            answer: Answer::of_all(&ends)?,
-            is_quick: are_quick.contains(&true),
-        })
-    }
-
-    /// The highest rate at which a search for a limit that is not looser has confirmed it.
-    fn within_stricter(
-        self,
-        searches: &[Search],
-        group: &WorkloadGrid<'_>,
-        system: &str,
-        metric: Metric,
-    ) -> Option<f64> {
-        let Self::Latency(latency) = self else {
-            return None;
-        };
-        let is_stricter =
-            |limit: &&Limit| limit.latency <= latency && limit.metric() == Some(metric);
-        let own = searches
-            .iter()
-            .filter(|search| is_of(search, group, system));
-        let lows = own.flat_map(|search| {
-            let limits = search.settings.latency.iter().filter(is_stricter);
-            limits.filter_map(|limit| search.slo.answer_of(*limit, &search.settings).low)
-        });
-        lows.reduce(f64::max)
-    }
-
     fn reading<'g, 'a>(
         self,
         sweep: &'g SweepTable<'a>,
@@ -424,9 +383,13 @@ impl Fixed {
                 let at_rate = at_rate.map(|ops| (ops, WithinAt::Rate)).into_iter();
                 let both = at_rate.chain(searched.map(|ops| (ops, WithinAt::Search)));
                 let shown = both.max_by(|(a, _), (b, _)| a.total_cmp(b));
-                let shown = shown.filter(|_| group.has_peaks());
-                let shown = || shown.map(|(ops, at)| Reading::Within(ops, at));
-                let read = crossed.or_else(within).or_else(shown).or_else(exceeds);
+                let of_curve = crossed.or_else(within);
+                let is_more = |(ops, _): &(f64, WithinAt)| {
+                    of_curve.as_ref().is_none_or(|read| read.value() < *ops)
+                };
+                let shown = shown.filter(is_more);
+                let shown = shown.map(|(ops, at)| Reading::Within(ops, at));
+                let read = shown.or(of_curve).or_else(exceeds);
                 // A peak that was published without its thread count is on no curve.
                 let peak = peak_within(group, system, latency, ns);
                 let more = peak.filter(|ops| read.as_ref().is_none_or(|read| read.value() < *ops));
@@ -434,14 +397,13 @@ impl Fixed {
             }
         };
         let measured = measured(sweep, group, system, latency, (rate, arrivals));
-        measured.or_else(|| curve.latency_at(rate).map(Reading::Interpolated))
+        let below = || curve.latency_below(rate).map(Reading::Below);
+        let not_reached = || most_below(group, system, rate).map(Reading::NotReached);
+        measured
+            .or_else(|| curve.latency_at(rate).map(Reading::Interpolated))
+            .or_else(below)
+            .or_else(not_reached)
     }
-}
-
-/// Whether a search is for this system and workload.
-fn is_of(search: &Search, group: &WorkloadGrid<'_>, system: &str) -> bool {
-    let slo = &search.slo;
-    slo.system == system && group.workload == slo.workload && group.distribution == slo.distribution
 }
 
 /// A workload, its stated latency, and the values of each system.

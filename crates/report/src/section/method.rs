@@ -76,7 +76,8 @@ fn definitions(data: &Data) -> Text {
     let merged = match measure::ends(sweep.repeats()) {
         "" => String::new(),
         ends => format!(
-            "Values over runs are geometric means, with {ends}; error bars in charts show the same. "
+            "Values over runs are geometric means (arithmetic ones if a run has 0), with {ends}; error \
+             bars in charts show the same. "
         ),
     };
     let compared = if sweep.systems.len() > 1 {

@@ -35,8 +35,10 @@ pub fn tables<'a>(
 pub fn reached(arrivals: Option<Arrivals>) -> &'static str {
     match arrivals {
         Some(Arrivals::Even) => "ops/s cannot exceed the rate",
-        Some(Arrivals::Poisson) => "ops/s follow the rate, with small random deviations",
-        None => "ops/s follow the rate",
+        Some(Arrivals::Poisson) => {
+            "ops/s follow the rate as far as the system keeps up, with small random deviations"
+        }
+        None => "ops/s follow the rate as far as the system keeps up",
     }
 }
 

@@ -36,7 +36,8 @@ pub fn front(data: &Data) -> Vec<Block> {
     let index = Index::new(data);
     let overall = headline::headline(data, &sweep, &index);
     let mut blocks: Vec<Block> = overall.map(Block::Text).into_iter().collect();
-    let quiet = as_measured(&sweep).into_iter();
+    let fixed = fixed_topics(data, &sweep);
+    let quiet = as_measured(&sweep).into_iter().chain(interpolated(&fixed));
     let quiet: Vec<String> = quiet.chain(remarks::not_real(data, &sweep)).collect();
     if !quiet.is_empty() {
         blocks.push(Block::Text(Text::plain(quiet.join(" "))));
@@ -44,7 +45,6 @@ pub fn front(data: &Data) -> Vec<Block> {
     blocks.extend(author::words(data, Words::Introduction));
     blocks.extend(skipped(&sweep).map(Block::Text));
     if !sweep.groups.is_empty() {
-        let fixed = fixed_topics(data, &sweep);
         let cards = sweep.groups.iter();
         let cards = cards.map(|group| card(group, &sweep, &index, &fixed));
         blocks.push(Block::Cards(cards.collect()));
@@ -67,8 +67,18 @@ pub fn headline(data: &Data) -> Option<String> {
 /// That nothing that is compared has a verdict, and why.
 fn as_measured(sweep: &SweepTable<'_>) -> Option<String> {
     let comparisons = sweep.comparisons;
-    let why = comparisons.without_verdicts();
+    let why = comparisons.without_verdicts(sweep.repeats());
     why.filter(|_| !comparisons.is_empty())
+}
+
+/// Which of the stated values are not measured but read off curves.
+fn interpolated(fixed: &[FixedTopic<'_, '_>]) -> Option<String> {
+    let places = fixed.iter().filter(|topic| topic.is_of_curve);
+    let places: Vec<&str> = places.map(|topic| topic.place.as_str()).collect();
+    (!places.is_empty()).then(|| {
+        let places = number::list(&places);
+        format!("Values {places} are interpolated between measured points.")
+    })
 }
 
 /// The workloads that were left out, and why.
@@ -154,14 +164,15 @@ fn card<'a>(
         let mut workloads = topic.workloads.iter();
         let (_, pairs) = workloads.find(|(own, _)| own.anchor == group.anchor)?;
         let what = format!("{} {}", topic.name, topic.place);
-        of_pairs(group, sweep, &what, pairs)?.ok()
+        of_pairs(group, sweep, (&what, None), pairs)?.ok()
     });
     let mut figures: Vec<CardFigure> = figures.collect();
     let has_fixed = !figures.is_empty();
     figures.extend(group.has_peaks().then(|| peaks(group, sweep)));
     figures.extend(metric_figure(group, sweep).filter(|_| !has_fixed));
     if figures.is_empty() {
-        figures.push(figure("–", "no latency known of two systems"));
+        let only = alone(group, sweep);
+        figures.push(only.unwrap_or_else(|| figure("–", "no latency known of two systems")));
     }
     Card {
         title: match &group.use_case {
@@ -175,6 +186,18 @@ fn card<'a>(
     }
 }
 
+/// The report's metric of the only system, at the highest thread count or rate.
+fn alone(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<CardFigure> {
+    let [system] = sweep.systems[..] else {
+        return None;
+    };
+    let (metric, step) = (sweep.metric(group)?, *group.steps.last()?);
+    let value = group.valid_cell(&system.name, step)?.value(metric)?.middle;
+    let text = metric.text_with_unit(value, sweep.currency(&system.name));
+    let place = step.place();
+    Some(figure(text, format!("{} at {place}", metric.row().title)))
+}
+
 fn figure(value: impl Into<String>, about: impl Into<String>) -> CardFigure {
     CardFigure {
         value: value.into(),
@@ -186,7 +209,8 @@ fn figure(value: impl Into<String>, about: impl Into<String>) -> CardFigure {
 fn peaks<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> CardFigure {
     let standings = compare::standings(group, sweep);
     let pairs = compared_pairs(group, sweep, ComparedAt::Peak, Metric::OPS_PER_SEC);
-    let compared = of_pairs(group, sweep, "ops/s at peak", &pairs);
+    let what = ("ops/s at peak", Some(ComparedAt::Peak));
+    let compared = of_pairs(group, sweep, what, &pairs);
     match (standings.as_slice(), compared) {
         ([], _) if sweep.systems.iter().any(|s| group.has(&s.name)) => {
             figure("–", "no valid point")
@@ -229,7 +253,7 @@ fn metric_figure<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Option
     let spot = compare::where_stated(group, sweep, metric)?;
     let pairs = compared_pairs(group, sweep, spot, metric);
     let what = format!("{} {}", metric.row().title, compare::place(spot));
-    match of_pairs(group, sweep, &what, &pairs)? {
+    match of_pairs(group, sweep, (&what, Some(spot)), &pairs)? {
         Ok(figure) => Some(figure),
         Err((a, b)) => {
             let why = sweep.unlike_money(metric, (a, b))?;
@@ -254,19 +278,24 @@ fn compared_pairs<'a>(
 }
 
 /// How the subject compares with the best of its competitors; if that one is level with it, with the
-/// first that falls behind. `None` if there is no pair; the error is a deciding pair that is not
-/// compared.
+/// first that falls behind. One that is ahead comes first, as in the headline. `None` if there is no
+/// pair; the error is a deciding pair that is not compared. `spot` is where the metric was measured,
+/// unless it is read off curves.
 fn of_pairs<'a>(
     group: &WorkloadGrid<'a>,
     sweep: &SweepTable<'a>,
-    what: &str,
+    (what, spot): (&str, Option<ComparedAt>),
     pairs: &[ComparedPair<'a>],
 ) -> Option<Result<CardFigure, (&'a str, &'a str)>> {
     let lead = |(.., known): &ComparedPair<'_>| Lead::new(known.as_ref(), sweep.comparisons);
     let leads = |pair: &&ComparedPair<'_>| lead(pair) == Lead::Better;
-    let keeps = pairs.iter().find(|pair| !leads(pair));
-    let keeps = keeps.filter(|_| sweep.baseline().is_none());
-    let (a, b, known) = keeps.or(pairs.first())?;
+    let is_compared = |(.., known): &&ComparedPair<'_>| known.is_some();
+    let others = pairs.iter().filter(|pair| !leads(pair));
+    let keeps = others
+        .clone()
+        .find(is_compared)
+        .filter(|_| sweep.baseline().is_none());
+    let (a, b, known) = keeps.or(pairs.iter().find(is_compared)).or(pairs.first())?;
     let is_level = |pair: &&ComparedPair<'_>| matches!(lead(pair), Lead::Same | Lead::Equivalent);
     let level: Vec<&ComparedPair<'_>> = pairs.iter().filter(is_level).collect();
     let is_ahead_of_rest = pairs.iter().all(|pair| leads(&pair) || is_level(&pair));
@@ -274,7 +303,22 @@ fn of_pairs<'a>(
     let (Some((one, other, Some(ahead))), false, true, None) =
         (behind, level.is_empty(), is_ahead_of_rest, sweep.baseline())
     else {
-        let figure = |compared| of_pair(group, (a, b), what, compared, sweep);
+        let unknown = others.filter(|pair| !is_compared(pair));
+        let unknown: Vec<&str> = unknown.map(|(_, other, _)| *other).collect();
+        let is_worse = lead(&(*a, *b, known.clone())) == Lead::Worse;
+        let figure = |compared: &Comparison| {
+            let figure = if is_worse && sweep.baseline().is_none() {
+                let turned = compare::turned(group, sweep, spot, compared, (b, a));
+                of_pair(group, (b, a), what, &turned, sweep)
+            } else {
+                of_pair(group, (a, b), what, compared, sweep)
+            };
+            let about = match unknown[..] {
+                [] => figure.about,
+                _ => format!("{}; not compared: {}", figure.about, number::list(&unknown)),
+            };
+            CardFigure { about, ..figure }
+        };
         return Some(known.as_ref().map(figure).ok_or((*a, *b)));
     };
     let figure = of_pair(group, (one, other), what, ahead, sweep);

@@ -280,11 +280,12 @@ fn table(places: &[&Place<'_>], known: &[Metric], currencies: &[&str]) -> Table 
     let mut rows = vec![row("ops/s".to_owned(), ops.collect())];
     for &metric in known {
         let cell = |place: &&Place<'_>| {
-            let mut cell = place.cell(metric)?;
-            if metric.is_money() && currencies.len() > 1 {
-                cell.text = format!("{} {}", cell.text, place.currency());
-            }
-            Some(cell)
+            let cell = place.cell(metric)?;
+            Some(if metric.is_money() && currencies.len() > 1 {
+                cell.with_currency(place.currency())
+            } else {
+                cell
+            })
         };
         let cells: Vec<Option<Cell>> = places.iter().map(cell).collect();
         if cells.iter().any(Option::is_some) {

@@ -38,8 +38,8 @@ pub fn blocks(sweep: &SweepTable<'_>) -> Vec<Block> {
         Column::number("Value").unit("ns"),
         Column::text("Unusual in that second"),
     ];
-    let about = "The seconds of the worst latency at the peak of each system (in its worst run), and \
-                 what was unusual then: five standard deviations from its median, estimated from the \
+    let about = "The seconds of the worst latency at the peak of each system, or at the most threads at a \
+                 fixed rate (in its worst run), and what was unusual then: five standard deviations from its median, estimated from the \
                  median of the deviations, and a factor of 1.5. What happens at the same time is not \
                  necessarily the cause.";
     let table = Table {
@@ -59,7 +59,11 @@ fn peaks<'g, 'a>(
     groups.flat_map(move |group| {
         let systems = sweep.systems.iter();
         systems.filter_map(move |system| {
-            let threads = group.peak(&system.name)?.threads;
+            let threads = if group.has_peaks() {
+                group.peak(&system.name)?.threads
+            } else {
+                group.steps.last()?.threads
+            };
             let mut cells = group.cells_of(&system.name);
             let cell = cells.find(|cell| cell.step.threads == threads)?;
             Some((cell.points.clone(), sweep.latency(group)?))

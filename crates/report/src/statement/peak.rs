@@ -231,6 +231,10 @@ pub fn share(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
     for other in others.iter().rev() {
         let pair = (last.system, other.system);
         let comparison = sweep.comparisons.at_peak(group, pair)?;
+        // Over the thread counts in common other peaks are compared than those of the table.
+        if compare::is_over_common(&comparison) {
+            return None;
+        }
         let is_ahead = compare::is_ahead(&comparison, sweep.comparisons.band);
         let below = (is_ahead == Some(false)).then_some(comparison.ratio)?;
         is_far |= below.value < FAR;

@@ -56,7 +56,8 @@ impl<'a> Along<'a> {
     ) -> Option<String> {
         let said = |comparison: &Comparison| {
             let metric = comparison.metric;
-            metric.improvement(comparison.ratio, ratios)
+            let text = metric.improvement(comparison.ratio, ratios);
+            text.replace("≥ ", "at least ").replace("≤ ", "at most ")
         };
         let gain = |(_, comparison): &&(Step, Comparison)| compare::gain(comparison).value;
         let by_gain =

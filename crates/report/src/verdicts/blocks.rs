@@ -91,6 +91,7 @@ fn tables(verdicts: &Verdicts) -> Vec<Block> {
     let tables = all.filter_map(|(metric, are_peaks)| table(verdicts, metric, are_peaks));
     let mut blocks: Vec<_> = tables.map(Block::Table).collect();
     blocks.extend(statements(unlike_money(verdicts)));
+    blocks.extend(statements(one_sided(verdicts)));
     if blocks.is_empty() {
         let none = if verdicts.comparisons.is_empty() {
             "No point of both was measured without a failure, so there is nothing to compare."
@@ -126,6 +127,22 @@ fn unlike_money(verdicts: &Verdicts) -> Vec<String> {
         format!("{place}: {text}: not compared, because {why}")
     };
     verdicts.unlike_money().iter().map(line).collect()
+}
+
+/// More places than these are counted.
+const PLACES_NAMED: usize = 4;
+
+/// The metrics that only one side has at points of both: `p99.99 read latency: only A has it, at 6
+/// points`.
+fn one_sided(verdicts: &Verdicts) -> Vec<String> {
+    let line = |(metric, side, found): (Metric, &str, Vec<String>)| {
+        let places = match found.len() {
+            ..=PLACES_NAMED => found.join("; "),
+            count => format!("{count} points"),
+        };
+        format!("{}: only {side} has it, at {places}", metric.row().title)
+    };
+    verdicts.one_sided().into_iter().map(line).collect()
 }
 
 /// The comparisons of a metric.
@@ -182,9 +199,7 @@ fn cells(verdicts: &Verdicts, comparison: &Comparison) -> Vec<Cell> {
         .compared(comparison)
         .filter(|_| metric.is_money())
     {
-        for (cell, own) in [&mut a, &mut b].into_iter().zip(runs) {
-            cell.text = format!("{} {}", cell.text, own.currency());
-        }
+        [a, b] = [(a, runs[0]), (b, runs[1])].map(|(cell, own)| cell.with_currency(own.currency()));
     }
     let ratios = form(comparison);
     let interval = comparison.interval;

@@ -9,7 +9,7 @@ use crate::{
     compare::{OVER_COMMON, is_over_common},
     section::probability,
 };
-use tailmark_model::{Bounded, number};
+use tailmark_model::{Bounded, Metric, number};
 use tailmark_stats::{Comparison, statistics::RUNS_MIN};
 
 /// What tells a change of the systems from a change of the machine.
@@ -161,8 +161,17 @@ fn why(gate: &Gate, judged: &Judged) -> String {
             Some(_) => "a run failed, so the point is not compared".to_owned(),
             None => "one of them has no peak: its points failed or reached 0 ops/s".to_owned(),
         },
-        _ => format!("{metric} of some run is unknown or 0: too few samples, or none"),
+        _ => unknown(metric),
     }
+}
+
+fn unknown(metric: Metric) -> String {
+    let why = if metric.latency().is_some() {
+        ": too few samples, or none"
+    } else {
+        ""
+    };
+    format!("{metric} of some run is unknown or 0{why}")
 }
 
 /// Findings with the runs that have them, between two texts: `; but machine-busy in 2 of 5 runs of A

@@ -6,9 +6,9 @@ use super::{
     sides::{Pair, Subject},
 };
 use serde_json::{Value, json};
-use tailmark_model::{PointName, finding::UNEQUAL_CONDITIONS};
+use tailmark_model::{Bounded, PointName, finding::UNEQUAL_CONDITIONS};
 use tailmark_stats::statistics::SIGNIFICANCE;
-use tailmark_study::export::comparison_json;
+use tailmark_study::export::{bound_name, comparison_json};
 
 /// The version of the document's schema.
 const VERSION: u32 = 1;
@@ -30,9 +30,9 @@ pub fn document(verdicts: &Verdicts) -> Value {
         })
     });
     let unlike = verdicts.unlike_money().into_iter().map(|unlike| {
-        let [a, b] = unlike
-            .runs
-            .map(|runs| runs.center(unlike.metric).map(|value| value.value));
+        let [a, b] = unlike.runs.map(|runs| runs.center(unlike.metric));
+        let value = |known: Option<Bounded>| known.map(|known| known.value);
+        let bound = |known: Option<Bounded>| known.map(|known| bound_name(known.bound));
         json!({
             "a": unlike.pair.a.label,
             "b": unlike.pair.b.label,
@@ -41,8 +41,10 @@ pub fn document(verdicts: &Verdicts) -> Value {
             "threads": unlike.point.threads,
             "rate": unlike.point.target_rate(),
             "metric": unlike.metric.to_string(),
-            "value_a": a,
-            "value_b": b,
+            "value_a": value(a),
+            "value_b": value(b),
+            "bound_a": bound(a),
+            "bound_b": bound(b),
             "currency_a": unlike.runs[0].currency(),
             "currency_b": unlike.runs[1].currency(),
             "energy_of_a": unlike.runs[0].energy_of(),

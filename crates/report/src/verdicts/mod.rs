@@ -13,7 +13,7 @@ mod sides;
 
 pub use condition::{Condition, any_metric, band, metric, report_metric};
 pub use gate::GateOutcome;
-pub(crate) use ratio::improvement;
+pub(crate) use ratio::interval_text;
 
 use crate::{Error, Report};
 use gate::Gate;
@@ -201,6 +201,34 @@ impl Verdicts {
                     metric: *metric,
                     runs: [a, b],
                 }));
+            }
+        }
+        found
+    }
+
+    /// The metrics that only one side has, which side, and at which of the points of both.
+    fn one_sided(&self) -> Vec<(Metric, &'static str, Vec<String>)> {
+        let mut found: Vec<(Metric, &'static str, Vec<String>)> = Vec::new();
+        for (metric, pair) in self.metrics.iter().flat_map(|metric| {
+            let pairs = self.pairs.iter();
+            pairs.map(move |pair| (*metric, pair))
+        }) {
+            for point in self.points.names(&pair.a.label) {
+                let runs = [&pair.a, &pair.b].map(|side| self.points.get(&side.label, point));
+                let [Some(a), Some(b)] = runs else { continue };
+                let side = match (a.has(metric), b.has(metric)) {
+                    _ if !a.are_valid() || !b.are_valid() => continue,
+                    (true, false) => "A",
+                    (false, true) => "B",
+                    _ => continue,
+                };
+                let place = self.name(pair, &point.to_string());
+                match found.last_mut() {
+                    Some((known, own, places)) if (*known, *own) == (metric, side) => {
+                        places.push(place);
+                    }
+                    _ => found.push((metric, side, vec![place])),
+                }
             }
         }
         found

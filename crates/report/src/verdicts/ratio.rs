@@ -12,7 +12,7 @@ pub(super) fn form(comparison: &Comparison) -> Option<Ratios> {
 }
 
 /// A ratio as reports say it, but that small percentages have a decimal.
-pub fn improvement(metric: Metric, ratio: Bounded, ratios: Option<Ratios>) -> String {
+pub(super) fn improvement(metric: Metric, ratio: Bounded, ratios: Option<Ratios>) -> String {
     let said = metric.improvement(ratio, ratios);
     if said.contains('X') || !ratio.is_exact() {
         return said;
@@ -31,17 +31,13 @@ pub fn improvement(metric: Metric, ratio: Bounded, ratios: Option<Ratios>) -> St
     }
 }
 
-/// From the smaller improvement to the larger one; if it is worse throughout, from the smaller change.
-pub(super) fn interval_text(
-    metric: Metric,
-    (low, high): (f64, f64),
-    ratios: Option<Ratios>,
-) -> String {
+/// An interval in the order of reports.
+pub fn interval_text(metric: Metric, (low, high): (f64, f64), ratios: Option<Ratios>) -> String {
     let end = |ratio| improvement(metric, Bounded::exact(ratio), ratios);
-    if metric.more_is_better() || low >= 1.0 {
+    if metric.more_is_better() {
         format!("{} to {}", end(low), end(high))
     } else {
-        format!("{} to {}", end(high), end(low))
+        number::ends_in_words((low, high), end)
     }
 }
 

@@ -97,6 +97,29 @@ fn peaks_against_each_competitor_and_the_table_against_all() {
 }
 
 #[test]
+fn a_share_of_peaks_is_stated_only_if_all_have_the_same_thread_counts() {
+    let share = "The peak of C reaches only";
+    let all = said(&one(&[A, B, C]));
+    assert!(all.iter().any(|line| line.starts_with(share)), "{all:#?}");
+    let mut data = one(&[A, B, C]);
+    data.points
+        .retain(|point| point.key.system == "A" || point.key.threads != 32);
+    assert_not_said(&data, share);
+}
+
+#[test]
+fn with_a_baseline_and_too_few_runs_nothing_is_called_no_difference() {
+    let mut near = A;
+    near.0 = "N";
+    let text = headline(&with_baseline(one(&[A, near]), "A"));
+    assert!(
+        text.contains("N and A are within 3 % of each other at peak in YCSB A."),
+        "{text}"
+    );
+    assert!(!text.contains("no difference"), "{text}");
+}
+
+#[test]
 fn the_latency_of_all_workloads_is_a_table_with_the_lowest_against_all() {
     let data = one(&[A, B, C]);
     let row = |given: &Data| -> Vec<String> {
@@ -373,7 +396,7 @@ fn mixed_leads_are_told_with_their_workloads() {
                    YCSB A, by 60 %. At peak, A is within 3 % of B, in YCSB D.";
     assert!(text.contains(several), "{text}");
     let ranges = headline(&study(&[("ycsb-a", &[A, B]), ("ycsb-b", &[A, C])]));
-    let one = "A has the highest peak in both workloads, by 1.6X (YCSB A) to 3.1X (YCSB B) over \
+    let one = "A has the highest peak in both workloads, by 60 % (YCSB A) to 3.1X (YCSB B) over \
                the nearest competitor.";
     assert!(ranges.contains(one), "{ranges}");
 }

@@ -18,10 +18,13 @@ fn none_leads_at_its_peak_where_the_bound_of_another_leaves_it_open() {
         !summary.contains("has the highest peak") && !summary.contains("has a higher peak"),
         "{summary}"
     );
-    let open = "a and b are not compared at peak in YCSB C: a value is 0 or only a bound";
-    assert!(summary.starts_with(open), "{summary}");
-    let card = "not compared: a and b: both peaks are lower bounds";
-    assert!(summary.contains(card), "{summary}");
+    for expected in [
+        "a and b are not compared at peak in YCSB C: a value is 0 or only a bound",
+        "At peak, a delivers at least 11 % more ops/s than c",
+        "ops/s at peak, a over c; not compared: b",
+    ] {
+        assert!(summary.contains(expected), "{expected}\n{summary}");
+    }
     let cells = &tables("peaks", &data)[0].rows[0].cells;
     assert!(cells.iter().all(|cell| !cell.strong), "{cells:?}");
 }

@@ -206,6 +206,7 @@ fn money_in_two_currencies_is_neither_compared_nor_ranked() {
         (&currency["currency_a"], &currency["currency_b"]),
         (&"USD".into(), &"EUR".into())
     );
+    assert_eq!(currency["bound_a"], "exact");
     let page = words(&verdicts);
     assert!(
         page.contains("not compared, because the currencies differ"),
@@ -219,10 +220,38 @@ fn money_in_two_currencies_is_neither_compared_nor_ranked() {
         assert!(texts.iter().any(|text| text == expected), "{texts:?}");
     }
     assert!(said("watts", &unlike).contains("Prices are in EUR and USD."));
+    let since = with("USD").against(&with("EUR")).unwrap();
+    let since = said("against", &since);
+    assert!(
+        since.contains("of slow in YCSB C (prices in USD and EUR)"),
+        "{since}"
+    );
     let all = ["summary", "workloads", "conclusion"].map(|section| said(section, &unlike));
     let all = all.join("\n");
     assert!(all.contains("prices in"), "{all}");
     assert!(!all.contains("lower cost per million"), "{all}");
+}
+
+#[test]
+fn a_cost_that_one_side_lacks_is_said_to_be_missing() {
+    let mut data = study(&[FAST, SLOW]);
+    let cost = SystemCost {
+        currency: "EUR".to_owned(),
+        price: Some(100.0),
+        ..SystemCost::default()
+    };
+    let priced = data
+        .points
+        .iter_mut()
+        .filter(|point| point.key.system == "fast");
+    priced.for_each(|point| point.phase.set_stated_figures(&cost));
+    data.settings.metric = Metric::from_name("cost_per_million_ops");
+    let page = words(&judged(&data, &[]));
+    let title = data.settings.metric.unwrap().row().title;
+    assert!(
+        page.contains(&format!("{title}: only B has it, at ")),
+        "{page}"
+    );
 }
 
 #[test]

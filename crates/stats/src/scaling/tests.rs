@@ -77,6 +77,23 @@ fn noisy(law: Scaling, width: f64, seed: u64) -> Vec<(u32, f64)> {
 }
 
 #[test]
+fn without_kappa_there_is_no_count_of_clients_with_the_highest_throughput() {
+    let points: Vec<(u32, f64)> = (0..8)
+        .map(|power| {
+            let threads = 1_u32 << power;
+            let n = f64::from(threads);
+            (threads, 1_000.0 * n / (1.0 + 0.2 * (n - 1.0)))
+        })
+        .collect();
+    let found = Scaling::fit(&points).unwrap();
+    assert_eq!(
+        (found.kappa, found.peak_threads()),
+        (0.0, None),
+        "{found:?}"
+    );
+}
+
+#[test]
 fn noise_moves_the_parameters_by_little() {
     let exact = law(1_000.0, 0.03, 0.000_5);
     for seed in 0..200 {

@@ -109,6 +109,27 @@ fn what_swings_all_the_time_is_not_unusual() {
 }
 
 #[test]
+fn a_second_with_few_requests_or_none_because_it_stalled_is_the_worst() {
+    let mut phase = phase(&[40], Vec::new());
+    let mut latencies = new_latencies();
+    latencies.record_n(1_000_000, 292).unwrap();
+    latencies.record_n(500_000_000, 8).unwrap();
+    let slow = phase.intervals[10].kinds.get_mut(&Kind::Read).unwrap();
+    (slow.count, slow.service) = (300, Packed::pack(&latencies));
+    phase.intervals[11].kinds.clear();
+    phase.intervals[11].operations = 0;
+    let (_, worst) = worst_seconds(&phase, Kind::Read, Statistic::P99).unwrap();
+    let found: Vec<_> = worst[..3]
+        .iter()
+        .map(|own| (own.start_s, own.latency))
+        .collect();
+    assert_eq!(found[0], (11.0, Bounded::at_least(1e9)));
+    assert_eq!(found[1].0, 10.0);
+    assert!((found[1].1.value / 500e6 - 1.0).abs() < 0.02, "{found:?}");
+    assert_eq!(found[2].0, 40.0);
+}
+
+#[test]
 fn without_samples_nothing_is_known() {
     let phase = phase(&[], Vec::new());
     assert!(worst_seconds(&phase, Kind::Update, Statistic::P99).is_none());

@@ -53,7 +53,7 @@ pub fn comparison_json(comparison: &Comparison) -> Value {
         "a": comparison.a,
         "b": comparison.b,
         "ratio": comparison.ratio.value,
-        "ratio_bound": bound(comparison.ratio.bound),
+        "ratio_bound": bound_name(comparison.ratio.bound),
         "low": comparison.interval.map(|(low, _)| low),
         "high": comparison.interval.map(|(_, high)| high),
         "runs_a": comparison.runs_a,
@@ -69,7 +69,9 @@ pub fn comparison_json(comparison: &Comparison) -> Value {
     })
 }
 
-const fn bound(bound: Bound) -> &'static str {
+/// How a number is bounded, in documents: `at least`.
+#[must_use]
+pub const fn bound_name(bound: Bound) -> &'static str {
     match bound {
         Bound::Exact => "exact",
         Bound::Between(..) => "between",

@@ -5,7 +5,7 @@ mod csv;
 mod hlog;
 mod json;
 
-pub use comparison::comparison_json;
+pub use comparison::{bound_name, comparison_json};
 
 use crate::{Error, Study};
 use std::io::{self, Write};

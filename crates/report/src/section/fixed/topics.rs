@@ -1,6 +1,6 @@
 //! The topics of the headline at fixed rates and latencies.
 
-use super::{ComparedPair, Fixed, fixed};
+use super::{ComparedPair, Fixed, fixed, value::Reading};
 use crate::{
     Data, compare,
     sweep::{SweepTable, WorkloadGrid},
@@ -15,18 +15,29 @@ pub struct FixedTopic<'g, 'a> {
     pub place: String,
     /// The compared metric.
     pub metric: Metric,
+    /// Whether a value is read off a curve.
+    pub is_of_curve: bool,
     /// The workloads whose readings all make ratios.
     pub workloads: Vec<(&'g WorkloadGrid<'a>, Vec<ComparedPair<'a>>)>,
+    /// The workloads in which systems do not reach the rate, and which.
+    pub not_reached: Vec<(&'g WorkloadGrid<'a>, Vec<&'a str>)>,
 }
 
 /// The topics of the report at each fixed rate and latency.
 pub fn topics<'g, 'a>(data: &Data, sweep: &'g SweepTable<'a>) -> Vec<FixedTopic<'g, 'a>> {
     let all = fixed(sweep).into_iter();
     let topic = |fixed: Fixed| {
-        let mut workloads = Vec::new();
+        let (mut workloads, mut missed) = (Vec::new(), Vec::new());
         let mut latencies = Vec::new();
+        let mut is_of_curve = false;
         for (group, metric, readings) in fixed.readings(sweep, &data.searches) {
+            let names = not_reached(&readings);
+            if !names.is_empty() {
+                missed.push((group, names));
+            }
             if let Some(pairs) = fixed.comparisons(sweep, metric, &readings) {
+                let known = readings.iter().filter_map(|(_, reading)| reading.as_ref());
+                is_of_curve |= known.into_iter().any(Reading::is_interpolated);
                 workloads.push((group, pairs));
                 latencies.push(metric);
             }
@@ -43,8 +54,17 @@ pub fn topics<'g, 'a>(data: &Data, sweep: &'g SweepTable<'a>) -> Vec<FixedTopic<
                 Fixed::Latency(_) => format!("at {} of {noun}", fixed.place()),
             },
             metric: fixed.compared(metric),
+            is_of_curve,
             workloads,
+            not_reached: missed,
         })
     };
     all.filter_map(topic).collect()
+}
+
+/// The systems of which a rate is beyond the curve.
+pub(super) fn not_reached<'a>(readings: &[(&'a str, Option<Reading<'_, 'a>>)]) -> Vec<&'a str> {
+    let is_it = |reading: &Option<Reading<'_, '_>>| matches!(reading, Some(Reading::NotReached(_)));
+    let missed = readings.iter().filter(|(_, reading)| is_it(reading));
+    missed.map(|(name, _)| *name).collect()
 }

@@ -29,6 +29,10 @@ pub enum Reading<'g, 'a> {
     Within(f64, WithinAt),
     /// Of a latency that every point of the curve is above.
     Exceeds,
+    /// Of a rate below the curve: the latency at its first point, which has more ops/s.
+    Below(f64),
+    /// Of a rate beyond the curve: its most ops/s.
+    NotReached(f64),
 }
 
 /// Where the most ops/s within a latency were measured.
@@ -58,7 +62,9 @@ impl Reading<'_, '_> {
                 Some(low) => low,
                 None => 0.0,
             },
+            Self::Below(ns) => *ns,
             Self::Exceeds => 0.0,
+            Self::NotReached(_) => f64::INFINITY,
         }
     }
 
@@ -71,14 +77,24 @@ impl Reading<'_, '_> {
                 (low, Some(_)) => Bounded::exact(low),
             },
             Self::Within(value, _) => Bounded::at_least(*value),
-            Self::Exceeds => return None,
+            Self::Below(ns) => Bounded::at_most(*ns),
+            Self::Exceeds | Self::NotReached(_) => return None,
         })
+    }
+
+    /// Whether it was never measured.
+    pub const fn is_interpolated(&self) -> bool {
+        matches!(self, Self::Interpolated(_))
     }
 
     const fn is_of_curve(&self) -> bool {
         matches!(
             self,
-            Self::Interpolated(_) | Self::Within(..) | Self::Exceeds
+            Self::Interpolated(_)
+                | Self::Within(..)
+                | Self::Exceeds
+                | Self::Below(_)
+                | Self::NotReached(_)
         )
     }
 
@@ -111,7 +127,9 @@ impl Reading<'_, '_> {
             Self::Searched { .. } => "measured by a search".to_owned(),
             Self::Interpolated(_) => "interpolated".to_owned(),
             Self::Within(_, at) => at.text().to_owned(),
-            Self::Exceeds => WithinAt::ClosedLoop.text().to_owned(),
+            Self::Exceeds | Self::Below(_) | Self::NotReached(_) => {
+                WithinAt::ClosedLoop.text().to_owned()
+            }
         }
     }
 }
@@ -187,6 +205,8 @@ pub struct ClosedLoop {
     points: Vec<CurvePoint>,
     /// The number of points before the first at which the clients were the limit.
     own: usize,
+    /// Whether a point before the first has no exact latency.
+    has_before: bool,
     /// The known points after the gap, if there is one.
     beyond: Vec<CurvePoint>,
 }
@@ -224,6 +244,7 @@ impl ClosedLoop {
         let is_limited_before = before.iter().any(|c| c.has_finding(&CLIENT_SATURATED));
         Self {
             own: if is_limited_before { 0 } else { own },
+            has_before: cells().next().is_some_and(|first| lacks(&first)),
             beyond: beyond.collect(),
             points,
         }
@@ -235,21 +256,39 @@ impl ClosedLoop {
         self.read(Bound::AtMost, |curve| reading::latency_at(curve, ops))
     }
 
-    /// The rate at a latency. It is a lower bound if the clients were the limit.
+    /// The rate at a latency. It is a lower bound if the clients were the limit, or if a point with
+    /// more ops/s is within the latency.
     pub fn ops_at(&self, ns: f64) -> Option<Bounded> {
-        self.read(Bound::AtLeast, |curve| reading::ops_at(curve, ns))
+        let read = self.read(Bound::AtLeast, |curve| reading::ops_at(curve, ns))?;
+        let is_exceeded = self.most_within(ns).is_some_and(|most| most > read.value);
+        Some(if is_exceeded {
+            Bounded::at_least(read.value)
+        } else {
+            read
+        })
+    }
+
+    /// The most operations per second of any known point within a latency.
+    fn most_within(&self, ns: f64) -> Option<f64> {
+        let measured = self.points.iter().chain(&self.beyond);
+        let within = measured.filter(|point| point.ns <= ns);
+        within.map(|point| point.ops).reduce(f64::max)
     }
 
     /// The most operations per second within a latency that the rising branch does not cross, also
     /// after a fall or a gap.
     pub fn ops_within(&self, ns: f64) -> Option<f64> {
-        let own = reading::ops_within(&self.points, ns)?;
         if reading::crosses(&self.points, ns) {
-            return Some(own);
+            reading::ops_within(&self.points, ns)
+        } else {
+            self.most_within(ns)
         }
-        let measured = self.points.iter().chain(&self.beyond);
-        let within = measured.filter(|point| point.ns <= ns);
-        Some(within.fold(own, |most, point| most.max(point.ops)))
+    }
+
+    /// The latency at the first point, if that has more ops/s than a rate.
+    pub fn latency_below(&self, ops: f64) -> Option<f64> {
+        let first = self.points.first().filter(|_| !self.has_before)?;
+        (ops < first.ops).then_some(first.ns)
     }
 
     fn read(&self, limited: Bound, read: impl Fn(&[CurvePoint]) -> Option<f64>) -> Option<Bounded> {
@@ -276,6 +315,17 @@ pub fn is_above<'a>(
     group.has_peaks()
         && first.is_some_and(|&first| group.cell(system, first).is_some())
         && group.cells_of(system).all(is)
+}
+
+/// The most ops/s of a system by client count, if a rate is beyond all of its points, and each of
+/// them is valid.
+pub fn most_below<'a>(group: &WorkloadGrid<'a>, system: &'a str, rate: f64) -> Option<f64> {
+    let cells = || group.cells_of(system);
+    let is_known =
+        |cell: &GridCell<'_>| cell.fault.is_none() && !cell.has_finding(&CLIENT_SATURATED);
+    let all = cells().filter_map(|cell| Some(cell.ops()?.middle));
+    let most = all.reduce(f64::max)?;
+    (group.has_peaks() && most < rate && cells().all(is_known)).then_some(most)
 }
 
 /// The highest rate of a system at which the latency was measured to be within a limit, by a point
