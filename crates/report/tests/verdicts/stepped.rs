@@ -240,14 +240,11 @@ fn a_cost_that_one_side_lacks_is_said_to_be_missing() {
         price: Some(100.0),
         ..SystemCost::default()
     };
-    let priced = data
-        .points
-        .iter_mut()
-        .filter(|point| point.key.system == "fast");
-    priced.for_each(|point| point.phase.set_stated_figures(&cost));
-    data.settings.metric = Metric::from_name("cost_per_million_ops");
-    let page = words(&judged(&data, &[]));
-    let title = data.settings.metric.unwrap().row().title;
+    let costs = &mut data.headers[0].settings.costs;
+    costs.insert("fast".to_owned(), cost);
+    let page = words(&judged(&data, &["cost_per_million_ops worse by 5%"]));
+    let metric = Metric::from_name("cost_per_million_ops").unwrap();
+    let title = metric.row().title;
     assert!(
         page.contains(&format!("{title}: only B has it, at ")),
         "{page}"
