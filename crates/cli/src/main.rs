@@ -25,7 +25,10 @@ mod run;
 mod screen;
 
 use args::{Args, Command};
-use clap::Parser;
+use clap::{
+    Parser,
+    error::{ContextKind, ContextValue},
+};
 use std::{ffi::OsString, path::Path, process::ExitCode};
 use tailmark_cluster::{is_first, let_first_speak};
 use tailmark_console::{Console, Exit, closed, take_signals};
@@ -93,7 +96,8 @@ fn misunderstood(requested: &clap::Error, console: &Console) -> Exit {
     if requested.use_stderr() {
         let_first_speak();
         // It quotes the command line, which may hold terminal control sequences.
-        console.warn(requested.render().to_string().trim_end());
+        let said = not_built(requested).unwrap_or_else(|| requested.render().to_string());
+        console.warn(said.trim_end());
         return Exit::Usage;
     }
     if is_first() {
@@ -102,15 +106,24 @@ fn misunderstood(requested: &clap::Error, console: &Console) -> Exit {
     Exit::Done
 }
 
+/// The error for a command that this build lacks.
+fn not_built(requested: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(word)) = requested.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    let mut rows = STANDS_IN.iter();
+    rows.find(|(_, command, is_built)| command == word && !is_built)?;
+    Some(format!(
+        "error: this program was built without `tailmark {word}`; `./dev build` builds one with it"
+    ))
+}
+
 /// The words of the command line. Called by the name of a program that it stands in for (a link
 /// named `db_bench` or `ycsb`), it does what that does: scripts that look for a process of that name find it.
 fn words() -> Vec<OsString> {
     let mut words: Vec<_> = std::env::args_os().collect();
     let name = words.first().and_then(|word| Path::new(word).file_name());
-    let stands_in = name.and_then(|name| {
-        let known = STANDS_IN.iter().find(|(program, _, _)| name == *program);
-        known.filter(|(_, _, is_built)| *is_built)
-    });
+    let stands_in = name.and_then(|name| STANDS_IN.iter().find(|(program, _, _)| name == *program));
     if let Some((_, command, _)) = stands_in {
         words.insert(1, command.into());
     }

@@ -63,6 +63,12 @@ pub enum Error {
         /// The reason.
         source: BoxError,
     },
+    /// The driver is a feature that this build lacks.
+    #[error("this program was built without driver `{name}`; `./dev build` builds one with it")]
+    DriverNotBuilt {
+        /// The driver's name.
+        name: String,
+    },
     /// No driver has this name.
     #[error("there is no driver `{name}`{hint}; drivers: {known}")]
     UnknownDriver {

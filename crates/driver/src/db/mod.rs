@@ -42,24 +42,27 @@ pub const DRIVERS: &[&Driver] = &[
     &sim::THREADS,
 ];
 
+/// The drivers that a build may lack. Each is a feature of its name.
+const FEATURES: &[&str] = &["aerospike", "cassandra", "redis", "rocksdb"];
+
 /// The driver with this name.
 ///
 /// # Errors
-/// If there is none. Suggests the nearest name.
+/// If there is none in this build. Suggests the nearest name.
 pub fn find(name: &str) -> Result<&'static Driver, Error> {
-    DRIVERS
-        .iter()
-        .copied()
-        .find(|d| d.name == name)
-        .ok_or_else(|| Error::UnknownDriver {
-            name: name.to_owned(),
-            hint: did_you_mean(name, DRIVERS.iter().map(|d| d.name)),
-            known: DRIVERS
-                .iter()
-                .map(|d| d.name)
-                .collect::<Vec<_>>()
-                .join(", "),
-        })
+    if let Some(driver) = DRIVERS.iter().find(|d| d.name == name) {
+        return Ok(driver);
+    }
+    let name = name.to_owned();
+    if FEATURES.contains(&name.as_str()) {
+        return Err(Error::DriverNotBuilt { name });
+    }
+    let names: Vec<_> = DRIVERS.iter().map(|d| d.name).collect();
+    Err(Error::UnknownDriver {
+        hint: did_you_mean(&name, names.iter().copied()),
+        known: names.join(", "),
+        name,
+    })
 }
 
 #[cfg(test)]
@@ -69,6 +72,18 @@ mod tests {
     #[test]
     fn names_are_unique_and_sorted() {
         assert!(DRIVERS.is_sorted_by(|a, b| a.name < b.name));
+    }
+
+    #[test]
+    fn a_driver_that_this_build_lacks_is_not_an_unknown_name() {
+        for name in FEATURES {
+            match find(name) {
+                Ok(driver) => assert_eq!(driver.name, *name),
+                Err(error) => assert!(error.to_string().contains("built without"), "{error}"),
+            }
+        }
+        let unknown = find("cassandre").map(|driver| driver.name);
+        assert!(unknown.is_err_and(|error| error.to_string().contains("there is no driver")));
     }
 
     #[test]
