@@ -402,7 +402,8 @@ pub fn rounded(time: Duration) -> String {
         0..10 => Duration::from_millis((time.as_secs_f64() * 1e3).round() as u64),
         _ => Duration::from_secs(time.as_secs_f64().round() as u64),
     };
-    humantime::format_duration(nearest).to_string()
+    let text = humantime::format_duration(nearest).to_string();
+    text.replace("days", "d").replace("day", "d")
 }
 
 /// An instant in milliseconds since 1970 UTC, up to the year 9999: `2026-11-21 10:00 UTC`.

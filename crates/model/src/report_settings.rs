@@ -33,7 +33,8 @@ pub struct ReportSettings {
     pub redact: bool,
     /// How ratios are written. `None`: as percentages below twice, as ratios from there on.
     pub ratios: Option<Ratios>,
-    /// How latency axes are drawn at first. `None`: logarithmic.
+    /// How latency axes are drawn at first. `None`: logarithmic on a page, and in a document from 0 if
+    /// the values are close enough.
     pub latency_axis: Option<LatencyAxis>,
     /// The names of the report's sections, unless all are wanted.
     pub sections: Vec<String>,

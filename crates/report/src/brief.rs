@@ -9,56 +9,68 @@ use crate::{
     Block, Cell, Chart, Column, Data, Figure, Section, Table, TableRow, Text, author,
     axis::{Axis, Step},
     block::{FindingEntry, anchor},
-    chart::curve::{Along, Reading},
+    chart::curve::{Along, PAPER_AXIS, Reading},
     compare,
     findings::Index,
     section::{self, Rendered, curves},
     statement,
     sweep::{SweepTable, WorkloadGrid},
 };
+use serde_json::Value;
 use tailmark_model::{Metric, System, Words, finding::TOO_FEW_SAMPLES, number};
 
 const FRONT: Section = Section::of_page("summary", "In brief");
 const WORKLOADS: Section = Section::of_page("workloads", "Workloads");
 const METHOD: Section = Section::of_page("method", "How we tested");
+
 const CONCLUSION: Section = Section::of_page("conclusion", "Conclusion");
 
+/// The most letters of a conclusion on the first page; a longer one is at the end.
+const CONCLUSION_LETTERS: usize = 600;
 /// The most sentences of each of several workloads, and of a single one.
 const SENTENCES: [usize; 2] = [5, 7];
-
-/// The most lines of a conclusion on the first page; a longer one is at the end.
-const CONCLUSION_LINES: usize = 6;
-/// Lines besides the headline for which the first page has room beside charts of full height.
-const SPARE_LINES: usize = 4;
 
 /// The sections of the brief.
 #[must_use]
 pub fn sections(data: &Data) -> Rendered {
     let sweep = SweepTable::new(data);
     let index = Index::new(data);
+    let few = section::few_samples(&sweep, &index);
     let conclusion = author::words(data, Words::Conclusion);
-    let (first, last) = if lines(&conclusion) <= CONCLUSION_LINES {
+    let (short, long) = if letters(&conclusion) <= CONCLUSION_LETTERS {
         (conclusion, Vec::new())
     } else {
         (Vec::new(), conclusion)
     };
     let all = [
-        (&FRONT, front(data, &sweep, first)),
+        (&FRONT, front(data, &sweep, few.as_ref(), short)),
         (&WORKLOADS, workloads(&sweep)),
-        (&CONCLUSION, last),
-        (&METHOD, method(data, &sweep, &index)),
+        (&CONCLUSION, long),
+        (&METHOD, method(data, &sweep, &index, few)),
     ];
     let said = all.into_iter().filter(|(_, blocks)| !blocks.is_empty());
     said.collect()
 }
 
-fn front(data: &Data, sweep: &SweepTable<'_>, conclusion: Vec<Block>) -> Vec<Block> {
+fn letters(blocks: &[Block]) -> usize {
+    let texts = blocks.iter().flat_map(|block| match block {
+        Block::Text(text) => std::slice::from_ref(text),
+        Block::Statements(texts) => texts,
+        _ => &[],
+    });
+    texts.map(|text| text.to_plain().len()).sum()
+}
+
+fn front(
+    data: &Data,
+    sweep: &SweepTable<'_>,
+    few: Option<&Text>,
+    conclusion: Vec<Block>,
+) -> Vec<Block> {
     let mut blocks = section::front(data);
-    let more = lines(blocks.get(1..).unwrap_or_default());
-    let heading = usize::from(!conclusion.is_empty()) * 2;
-    let more = (more + lines(&conclusion) + heading).saturating_sub(SPARE_LINES);
-    let message = message(sweep).map(|chart| shrink(chart, more));
-    blocks.extend(message.map(|chart| figure("brief-message", chart)));
+    // It is among the conditions.
+    blocks.retain(|block| !matches!(block, Block::Text(text) if Some(text) == few));
+    blocks.extend(message(sweep).map(|chart| figure("brief-message", chart)));
     // Of a single workload they stand in bold in its table.
     let with_peaks = sweep.groups.iter().filter(|group| group.has_peaks());
     if with_peaks.count() > 1 {
@@ -73,31 +85,6 @@ fn front(data: &Data, sweep: &SweepTable<'_>, conclusion: Vec<Block>) -> Vec<Blo
         blocks.extend(conclusion);
     }
     blocks
-}
-
-/// About how many lines these texts take at the width of a page.
-fn lines(blocks: &[Block]) -> usize {
-    const LINE_CHARS: usize = 100;
-    let of_text = |text: &Text| text.to_plain().chars().count().div_ceil(LINE_CHARS);
-    let of_block = |block: &Block| match block {
-        Block::Text(text) => of_text(text),
-        Block::Statements(items) => items.iter().map(of_text).sum(),
-        Block::Heading { .. } => 2,
-        _ => 0,
-    };
-    blocks.iter().map(of_block).sum()
-}
-
-/// Takes the height of this many lines of text off the chart, and leaves it readable.
-fn shrink(chart: Chart, lines: usize) -> Chart {
-    const LINE: u32 = 18;
-    const LEAST: u32 = 210;
-    let lines = u32::try_from(lines).unwrap_or(u32::MAX);
-    let height = chart.height.saturating_sub(lines.saturating_mul(LINE));
-    Chart {
-        height: height.max(LEAST),
-        ..chart
-    }
 }
 
 /// The chart that carries the message: the peaks of several workloads, the curve of a single one.
@@ -127,10 +114,7 @@ fn figure(name: &str, chart: Chart) -> Block {
 /// The curve of the latency that the report is about; if none is known, operations per second by
 /// threads.
 fn curve(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Chart> {
-    let along = match group.axis {
-        Axis::Threads => Along::Rate,
-        Axis::Rates => Along::Offered,
-    };
+    let along = along(group);
     let latency = sweep.latency_metric(group).map(|metric| (metric, along));
     let ops = (group.axis == Axis::Threads).then_some((Metric::OPS_PER_SEC, Along::Threads));
     let drawn = latency.into_iter().chain(ops).map(|(metric, axis)| {
@@ -138,35 +122,101 @@ fn curve(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Chart> {
         curves(group, sweep, &[reading], reading, axis)
     });
     let mut drawn = drawn.filter(|chart| !chart.variants[0].is_null());
-    drawn.next()
+    drawn
+        .next()
+        .map(|chart| titled(chart, latency.map(|(metric, _)| metric)))
 }
 
-/// A chart beside sentences. Where the table below is short, it is as high as they are.
-fn beside(mut chart: Chart, group: &WorkloadGrid<'_>) -> Chart {
+fn along(group: &WorkloadGrid<'_>) -> Along {
+    match group.axis {
+        Axis::Threads => Along::Rate,
+        Axis::Rates => Along::Offered,
+    }
+}
+
+/// The chart with the name of its latency and the scale of its axis in its title, because an axis
+/// beside a table is too short for them.
+fn titled(mut chart: Chart, latency: Option<Metric>) -> Chart {
     const SCALE: &str = " (log scale)";
-    const LEAST: u32 = 205;
-    const OF_A_ROW: u32 = 15;
-    const ROWS: u32 = 10;
-    let rows = u32::try_from(group.steps.len()).unwrap_or(ROWS);
-    // The room is too narrow for the scale in the name of the axis.
-    for variant in &mut chart.variants {
-        if let Some(name) = variant["yAxis"]["name"].as_str()
-            && let Some(name) = name.strip_suffix(SCALE)
-        {
-            variant["yAxis"]["name"] = name.into();
-            chart.hint = chart.hint.replace("lower and", "log scale; lower and");
+    if let Some(metric) = latency {
+        let title = chart.title.replacen("Latency", metric.row().title, 1);
+        chart.title = title.replace("operations per second", "ops/s");
+    }
+    let variant = &mut chart.variants[0];
+    let is_linear = variant[PAPER_AXIS] == "linear";
+    let name = variant["yAxis"]["name"].as_str().unwrap_or_default();
+    if let Some(name) = name.strip_suffix(SCALE) {
+        variant["yAxis"]["name"] = name.into();
+        let scale = if is_linear { "linear" } else { "log" };
+        chart.base[PAPER_AXIS] = scale.into();
+        if !is_linear {
+            let ticks = few_ticks(&variant["yAxis"]["axisLabel"]["customValues"]);
+            for part in ["axisTick", "axisLabel", "splitLine"] {
+                variant["yAxis"][part]["customValues"] = ticks.clone();
+            }
+            chart.hint = format!("log scale; {}", chart.hint);
         }
     }
+    chart
+}
+
+/// The curves of sets of systems that the report names.
+fn sets(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Block> {
+    let (metric, along) = (sweep.latency_metric(group)?, along(group));
+    let reading = Reading::new(metric);
+    let charts = section::of_sets(group, sweep, &[reading], (reading, along)).into_iter();
+    let charts = charts.filter(|chart| !chart.variants[0].is_null());
+    let charts: Vec<Chart> = charts
+        .map(|chart| Chart {
+            height: 330,
+            ..titled(chart, Some(metric))
+        })
+        .collect();
+    (!charts.is_empty()).then(|| {
+        Block::Figure(Figure {
+            anchor: anchor(&["brief-sets", &group.anchor]),
+            controls: Vec::new(),
+            charts,
+        })
+    })
+}
+
+/// A chart beside a table or sentences. The first tells how to read them.
+fn small(mut chart: Chart, is_first: bool) -> Chart {
+    if let Some((read, _)) = chart.hint.split_once("; labels are").filter(|_| !is_first) {
+        chart.hint = read.to_owned();
+    }
+    chart.base["legend"]["short"] = true.into();
+    chart.base["legend"]["itemWidth"] = 22.into();
+    chart.base["legend"]["textStyle"]["fontSize"] = 11.into();
     Chart {
         wide: false,
-        height: LEAST + OF_A_ROW * ROWS.saturating_sub(rows.max(5)),
+        height: 290,
         ..chart
     }
 }
 
+/// Of the ticks of a logarithmic axis as many as a low chart has room for: if there are enough, the
+/// powers of ten.
+fn few_ticks(ticks: &Value) -> Value {
+    const MOST: usize = 5;
+    let mut ticks: Vec<f64> = ticks
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_f64)
+        .collect();
+    let is_power = |tick: &f64| (tick.log10() - tick.log10().round()).abs() < 1e-9;
+    if ticks.len() > MOST && ticks.iter().filter(|tick| is_power(tick)).count() > 2 {
+        ticks.retain(is_power);
+    }
+    let step = ticks.len().div_ceil(MOST).max(1);
+    ticks.into_iter().step_by(step).collect()
+}
+
 fn workloads(sweep: &SweepTable<'_>) -> Vec<Block> {
     let is_single = sweep.all_groups().count() == 1;
-    let all = sweep.all_groups().flat_map(|group| {
+    let all = sweep.all_groups().enumerate().flat_map(|(index, group)| {
         let mut blocks = vec![Block::Heading {
             anchor: anchor(&["brief", &group.anchor]),
             title: match &group.use_case {
@@ -188,13 +238,17 @@ fn workloads(sweep: &SweepTable<'_>) -> Vec<Block> {
                 Figure {
                     anchor: anchor(&["brief-curve", &group.anchor]),
                     controls: Vec::new(),
-                    charts: vec![beside(chart, group)],
+                    charts: vec![small(chart, index == 0)],
                 },
                 sentences,
             )),
             None => blocks.push(Block::Statements(sentences)),
         }
         blocks.extend(table(group, sweep).map(Block::Table));
+        // Beside other workloads there is no room.
+        if is_single {
+            blocks.extend(sets(group, sweep));
+        }
         blocks
     });
     all.collect()
@@ -286,21 +340,12 @@ fn seen(entry: &FindingEntry) -> String {
     short.unwrap_or_default()
 }
 
-fn method(data: &Data, sweep: &SweepTable<'_>, index: &Index<'_>) -> Vec<Block> {
+fn method(data: &Data, sweep: &SweepTable<'_>, index: &Index<'_>, few: Option<Text>) -> Vec<Block> {
+    let has_few = few.is_some();
     let mut blocks = author::words(data, Words::Notes);
-    blocks.push(Block::Table(conditions::conditions(data, sweep)));
-    let assumed: Vec<&str> = data
-        .headers
-        .iter()
-        .flat_map(|header| header.assumed.iter().map(String::as_str))
-        .collect();
-    if !assumed.is_empty() {
-        let keys = assumed.join(", ");
-        let text = format!("Assumed, because the published study does not say: {keys}.");
-        blocks.push(Block::Text(Text::plain(text)));
-    }
+    let few = few.map(|text| text.to_plain());
+    blocks.push(Block::Table(conditions::conditions(data, sweep, few)));
     let entries = index.entries(data);
-    let has_few = section::has_few_samples(sweep);
     let findings = entries.iter().filter(|entry| {
         let is_few = entry.badge.code == TOO_FEW_SAMPLES.name;
         entry.changes_headline || (is_few && has_few)

@@ -35,7 +35,7 @@ const STYLES: [SystemStyle; 8] = [
     },
     SystemStyle {
         color: "#221e1f",
-        symbol: "arrow",
+        symbol: DOWN,
         dash: &[14, 3, 2, 3, 2, 3],
     },
     SystemStyle {
@@ -45,7 +45,7 @@ const STYLES: [SystemStyle; 8] = [
     },
     SystemStyle {
         color: "#f2ae0e",
-        symbol: "pin",
+        symbol: CROSS,
         dash: &[2, 3],
     },
     SystemStyle {
@@ -60,7 +60,11 @@ const STYLES: [SystemStyle; 8] = [
     },
 ];
 
-/// A star of five points, which ECharts has no name for.
+/// Shapes that ECharts has no name for: a triangle on its tip, a cross, and a star of five points. Each is
+/// centred on its point.
+const DOWN: &str = "path://M0 0L10 0L5 10Z";
+const CROSS: &str =
+    "path://M3.5 0L6.5 0L6.5 3.5L10 3.5L10 6.5L6.5 6.5L6.5 10L3.5 10L3.5 6.5L0 6.5L0 3.5L3.5 3.5Z";
 const STAR: &str = "path://M5 0L6.5 3.5L10 3.8L7.3 6.2L8.1 10L5 8L1.9 10L2.7 6.2L0 3.8L3.5 3.5Z";
 
 /// Ceilings are greyed: they are not competitors.

@@ -18,8 +18,8 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 use tailmark_model::{
-    Arrivals, Fact, Kind, LatencyAxis, Metric, PointName, ReportSettings, STATISTICS, Statistic,
-    System, TimeBasis,
+    Arrivals, Color, Fact, Kind, LatencyAxis, Metric, PointName, ReportSettings, STATISTICS,
+    Statistic, System, TimeBasis,
 };
 use tailmark_stats::Comparison;
 
@@ -121,6 +121,19 @@ impl<'a> SweepTable<'a> {
     #[must_use]
     pub fn is_linear(&self) -> bool {
         self.settings.latency_axis == Some(LatencyAxis::Linear)
+    }
+
+    /// Whether these latencies are drawn from 0 on paper: unless the report says otherwise, if they
+    /// are close enough to each other that the lowest can be told from 0.
+    #[must_use]
+    pub fn is_linear_on_paper(&self, values: &[f64]) -> bool {
+        const SPAN: f64 = 30.0;
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = values.iter().copied().fold(0.0, f64::max);
+        match self.settings.latency_axis {
+            Some(chosen) => chosen == LatencyAxis::Linear,
+            None => high <= SPAN * low,
+        }
     }
 
     /// The subject that the report names, if that system is there.
@@ -232,18 +245,40 @@ impl<'a> SweepTable<'a> {
     #[must_use]
     pub fn look(&self, system: &str) -> Option<SystemStyle> {
         let place = |name: &str| self.systems.iter().position(|s| s.name == name);
-        let own = place(system)?;
-        let index = match self.named_subject().and_then(place) {
-            Some(subject) if own == subject => 0,
-            Some(subject) if own < subject => own + 1,
-            _ => own,
+        let subject = self.named_subject().and_then(place);
+        let look = |own: usize| {
+            style::look(match subject {
+                Some(subject) if own == subject => 0,
+                Some(subject) if own < subject => own + 1,
+                _ => own,
+            })
         };
-        let look = style::look(index);
-        let named = self.settings.colors.get(system);
-        let color = named.and_then(|name| style::color(name));
+        let own = look(place(system)?);
+        let chosen = |name: &str| style::color(self.settings.colors.get(name)?);
+        if let Some(color) = chosen(system) {
+            return Some(SystemStyle { color, ..own });
+        }
+        // A chosen colour is no longer that of another: whoever had it gets one that no system has.
+        let mut used: Vec<&str> = self
+            .systems
+            .iter()
+            .filter_map(|s| chosen(&s.name))
+            .collect();
+        let mut without = Vec::new();
+        for (i, other) in self.systems.iter().enumerate() {
+            if chosen(&other.name).is_some() {
+            } else if used.contains(&look(i).color) {
+                without.push(other.name.as_str());
+            } else {
+                used.push(look(i).color);
+            }
+        }
+        let nth = without.iter().position(|name| *name == system);
+        let mut free = (0..).map(style::look).take(Color::ALL.len());
+        let color = nth.and_then(|nth| free.by_ref().filter(|l| !used.contains(&l.color)).nth(nth));
         Some(SystemStyle {
-            color: color.unwrap_or(look.color),
-            ..look
+            color: color.map_or(own.color, |other| other.color),
+            ..own
         })
     }
 

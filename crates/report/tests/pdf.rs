@@ -10,7 +10,7 @@ use std::{
     process::Command,
     sync::LazyLock,
 };
-use synthetic::SMALL;
+use synthetic::{SMALL, Shape};
 use tailmark_report::Data;
 use tailmark_testing::{not_installed, test};
 
@@ -162,6 +162,71 @@ fn links_lead_to_pages_of_the_document() {
     );
     // The contents are in order of pages.
     assert!(targets.iter().max() >= Some(&(pages - 1)), "{targets:?}");
+}
+
+/// The brief of so many of four systems with long names, at ten thread counts of five workloads.
+fn brief(systems: usize, repeats: u32) -> PathBuf {
+    const NAMES: [&str; 4] = [
+        "Drive 9400 PRO 7.68TB",
+        "Competitor Performance 7.68TB",
+        "Competitor Mainstream 7.68TB",
+        "Competitor Capacity 15.36TB",
+    ];
+    let mut data = synthetic::study(Shape {
+        threads: &[4, 8, 16, 32, 48, 64, 96, 128, 192, 256],
+        repeats,
+        seconds: 2,
+    });
+    let old: Vec<String> = data.systems.iter().map(|own| own.name.clone()).collect();
+    let place = |name: &str| old.iter().position(|own| own == name).unwrap();
+    data.points
+        .retain(|point| place(&point.key.system) < systems);
+    for point in &mut data.points {
+        point.key.system = NAMES[place(&point.key.system)].to_owned();
+    }
+    data.systems.truncate(systems);
+    for (system, name) in data.systems.iter_mut().zip(NAMES) {
+        system.name = name.to_owned();
+        system.ceiling_for = None;
+    }
+    data.loads.clear();
+    data.facts.clear();
+    let name = format!("pdf-brief-{systems}-{repeats}");
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    tailmark_report::write("brief", &data, &directory).unwrap();
+    directory.join("brief.pdf")
+}
+
+/// How far down the words of each page reach, from 0 to 1; without what every page has at its foot.
+fn fullness(document: &Path) -> Vec<f64> {
+    let boxes = said("pdftotext", &["-bbox"], document, &["-"]);
+    let pages = boxes.split("<page ").skip(1);
+    let ends = pages.map(|page| {
+        let ends = page.split("yMax=\"").skip(1);
+        let ends = ends.filter_map(|rest| rest.split_once('"')?.0.parse::<f64>().ok());
+        (ends.filter(|end| *end < 790.0).fold(0.0, f64::max) - 58.0) / 728.0
+    });
+    ends.collect()
+}
+
+#[test]
+fn a_brief_of_four_systems_and_five_workloads_has_four_pages_and_none_is_half_empty() {
+    for (systems, repeats) in [(4, 4), (4, 1), (2, 4), (2, 1)] {
+        let document = brief(systems, repeats);
+        let full = fullness(&document);
+        let (last, others) = full.split_last().unwrap();
+        assert!(full.len() <= 4, "{systems} systems: {full:?}");
+        assert!(
+            others.iter().all(|page| *page > 0.55),
+            "{systems} systems: {full:?}"
+        );
+        assert!(*last > 0.25, "{systems} systems: {full:?}");
+        let text = pages(&document).concat();
+        // Each workload has its curve, and the first page its message.
+        let curves = text.matches("latency against ops/s").count();
+        assert_eq!(curves, 5, "{text}");
+        assert!(pages(&document)[0].contains("Peak operations per second by workload"));
+    }
 }
 
 #[test]

@@ -179,6 +179,7 @@ fn durations_from_2_to_10_minutes_have_their_seconds() {
 fn times_for_people_are_rounded() {
     assert_eq!(rounded(Duration::from_micros(1_500_400)), "1s 500ms");
     assert_eq!(rounded(Duration::from_millis(61_499)), "1m 1s");
+    assert_eq!(rounded(Duration::from_secs(59 * 3600)), "2d 11h");
 }
 
 #[test]

@@ -66,8 +66,10 @@ pub(super) const REPORT_KEYS: &[PlanKey] = &[
         .about("notation of ratios: `x` (1.5X) or `percent`; without it, percent below 2X")
         .sets(|plan| name_of(&Ratios::ALL, plan.report.ratios)),
     PlanKey::new("report", "latency_axis", REPORT, Choice(&["log", "linear"]))
-        .about("latency axis of charts when the page opens: `log`, or `linear` from 0")
-        .or("log")
+        .about(
+            "latency axis: `log`, or `linear` from 0; without it, the page opens with `log`, and \
+             documents are linear up to a span of 30X",
+        )
         .sets(|plan| name_of(&LatencyAxis::ALL, plan.report.latency_axis)),
     PlanKey::new("report", "sections", REPORT, Words)
         .about("only these sections (`tailmark list sections`)")

@@ -10,12 +10,17 @@ use crate::{
 use std::collections::BTreeSet;
 use tailmark_model::{Fact, Header, Point, Role, Scope, System, finding::LENGTH_UNKNOWN, number};
 
-/// The conditions: machine, systems, data and points.
-pub fn conditions(data: &Data, sweep: &SweepTable<'_>) -> Table {
+/// The conditions: machine, systems, data and points; what was assumed, and which figures rest on `few`
+/// samples.
+pub fn conditions(data: &Data, sweep: &SweepTable<'_>, few: Option<String>) -> Table {
     let rows = machine(data);
     let rows = rows.into_iter().chain(systems(data, sweep));
     let rows = rows.chain(prepared(data, sweep));
     let rows = rows.chain(points(data, sweep));
+    let rows = rows.chain([
+        ("Assumed", assumed(data)),
+        ("Few samples", few_samples(data, sweep, few)),
+    ]);
     let rows = rows.filter_map(|(name, value)| {
         Some(TableRow {
             cells: vec![Cell::new(name), Cell::new(value?)],
@@ -27,6 +32,49 @@ pub fn conditions(data: &Data, sweep: &SweepTable<'_>) -> Table {
         rows: rows.collect(),
         ..Table::default()
     }
+}
+
+/// What the published study does not say, once for all systems and in words.
+fn assumed(data: &Data) -> Option<String> {
+    const LETTERS_MAX: usize = 260;
+    let keys = data.headers.iter().flat_map(|header| &header.assumed);
+    let words: BTreeSet<String> = keys
+        .filter_map(|key| key.rsplit('.').next())
+        .map(|name| name.replace('_', " "))
+        .collect();
+    let mut said = String::new();
+    for (i, word) in words.iter().enumerate() {
+        if said.len() + word.len() > LETTERS_MAX {
+            said.push_str(&format!(" and {} more", words.len() - i));
+            break;
+        }
+        said.push_str(if i == 0 { "" } else { ", " });
+        said.push_str(word);
+    }
+    (!said.is_empty()).then(|| format!("{said}: the published study does not say"))
+}
+
+/// What hollow points and grey latencies mean, with those of the headline.
+fn few_samples(data: &Data, sweep: &SweepTable<'_>, few: Option<String>) -> Option<String> {
+    const LOOK: &str = "Hollow points and grey latencies rest on fewer than 100 samples.";
+    let counted = data
+        .points
+        .iter()
+        .flat_map(|point| point.phase.kinds.values());
+    let is_counted = counted.into_iter().any(|kind| kind.count > 0);
+    if few.is_some() && !is_counted {
+        let unknown = "The import gives no request counts, so it is unknown how much of hollow points \
+                       and grey latencies is chance.";
+        return Some(unknown.to_owned());
+    }
+    let systems = || sweep.systems.iter();
+    let has_some = sweep.all_groups().any(|group| {
+        let metric = sweep.metric(group);
+        let cells = systems().flat_map(|system| group.cells_of(&system.name));
+        let mut values = cells.filter_map(|cell| cell.value(metric?));
+        values.any(|value| !value.solid)
+    });
+    has_some.then(|| few.map_or(LOOK.to_owned(), |few| format!("{few} {LOOK}")))
 }
 
 /// The step that emulates a device.
@@ -214,7 +262,14 @@ fn points(data: &Data, sweep: &SweepTable<'_>) -> [Row; 5] {
     let shortest = times.iter().copied().reduce(f64::min);
     let longest = times.iter().copied().reduce(f64::max);
     let length = shortest.zip(longest).map(|(least, most)| {
-        let ends = [least, most].map(number::duration);
+        let ends = [least, most].map(|seconds| {
+            // Of a trial.
+            if seconds < 1.0 {
+                number::latency(seconds * 1e9)
+            } else {
+                number::duration(seconds)
+            }
+        });
         if ends[0] == ends[1] {
             ends[0].clone()
         } else {
@@ -239,22 +294,37 @@ fn points(data: &Data, sweep: &SweepTable<'_>) -> [Row; 5] {
             tailmark
         }
     });
-    let groups: Vec<&WorkloadGrid<'_>> = sweep.all_groups().collect();
-    let workload = |group: &&WorkloadGrid<'_>| {
-        let about = about(group, &[]);
-        (!about.is_empty()).then(|| format!("{}: {about}", group.title_with_conditions()))
-    };
-    let workloads: Vec<String> = groups.iter().filter_map(workload).collect();
     [
-        (
-            "Workloads",
-            (workloads.len() > 1).then(|| workloads.join(". ")),
-        ),
+        ("Workloads", workloads(sweep)),
         ("Records", joined(records)),
         ("Threads", joined(threads.into_iter()).map(tested)),
         ("Each point", joined(each.into_iter())),
         ("Tool", joined(tools)),
     ]
+}
+
+/// What the workloads do and how their keys are drawn; words that apply to all stand there once.
+fn workloads(sweep: &SweepTable<'_>) -> Option<String> {
+    let groups: Vec<&WorkloadGrid<'_>> = sweep.all_groups().collect();
+    let first = groups.first().filter(|_| groups.len() > 1)?;
+    let all = Some(first.conditions.as_str()).filter(|conditions| {
+        !conditions.is_empty() && groups.iter().all(|group| group.conditions == *conditions)
+    });
+    let workload = |group: &&WorkloadGrid<'_>| {
+        let about = about(group, &[]);
+        let about = about
+            .strip_suffix(all.unwrap_or_default())
+            .unwrap_or(&about);
+        let about = about.trim_end_matches("; ");
+        (!about.is_empty()).then(|| format!("{}: {about}", group.title_with_conditions()))
+    };
+    let workloads: Vec<String> = groups.iter().filter_map(workload).collect();
+    let said = workloads.join(". ");
+    match all {
+        Some(keys) if said.is_empty() => Some(format!("all with {keys}")),
+        Some(keys) => Some(format!("{said}; all with {keys}")),
+        None => Some(said).filter(|said| !said.is_empty()),
+    }
 }
 
 fn of_machine(facts: &[Fact], group: &str, name: &str) -> Option<String> {

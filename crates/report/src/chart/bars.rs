@@ -133,7 +133,7 @@ fn by_workload<'a>(
         if series["type"] == "bar" {
             series["label"] = json!({
                 "show": true, "position": "top", "formatter": "@rate", "fontSize": 11,
-                "color": style::INK,
+                "color": style::INK, "textBorderColor": "#fff", "textBorderWidth": 3,
             });
             series["labelLayout"] = "@bar".into();
         }

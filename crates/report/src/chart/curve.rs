@@ -131,6 +131,9 @@ fn fault_label(mark: &Mark, fault: &str) -> String {
     format!("{}: {fault}", mark.step.label())
 }
 
+/// The key of a variant or a base whose latencies a document draws from 0.
+pub const PAPER_AXIS: &str = "paperAxis";
+
 /// A ceiling this many times above the systems is initially hidden, because it would press them
 /// into a corner.
 const CEILING_IN_SIGHT: f64 = 2.0;
@@ -165,6 +168,7 @@ impl<'a> CurveLines<'_, 'a> {
             }
             series.push(self.ceiling(system, marks));
         }
+        let is_linear = self.sweep.is_linear_on_paper(&values);
         let mut y = if self.reading.is_latency() {
             log_axis(values.into_iter())
         } else {
@@ -174,7 +178,11 @@ impl<'a> CurveLines<'_, 'a> {
         if let Some((first, lines)) = series.first_mut().zip(self.fixed_lines()) {
             first["markLine"] = lines;
         }
-        json!({"yAxis": y, "legend": {"selected": selected}, "series": series})
+        let mut variant = json!({"yAxis": y, "legend": {"selected": selected}, "series": series});
+        if self.reading.is_latency() && is_linear {
+            variant[PAPER_AXIS] = "linear".into();
+        }
+        variant
     }
 
     /// The initial content of the variant. `None` if nothing was measured.
@@ -299,7 +307,9 @@ impl<'a> CurveLines<'_, 'a> {
         let settings = &self.sweep.settings;
         let mut lines = Vec::new();
         if matches!(self.along, Along::Rate | Along::Offered) {
-            let label = |rate: f64| json!({"xAxis": rate, "name": number::ops(rate)});
+            // Above the plot, where no curve is.
+            let above = json!({"position": "end"});
+            let label = |rate: f64| json!({"xAxis": rate, "name": number::ops(rate), "label": above.clone()});
             lines.extend(settings.at_rate.iter().map(|&rate| label(rate)));
         }
         lines.extend(self.fixed_latencies().map(|ns| {
@@ -311,7 +321,10 @@ impl<'a> CurveLines<'_, 'a> {
             json!({
                 "symbol": "none", "silent": true,
                 "lineStyle": {"color": style::INK, "type": [6, 4], "width": 1},
-                "label": {"formatter": "{b}", "position": "insideEndTop", "color": style::INK},
+                "label": {
+                    "formatter": "{b}", "position": "insideStartTop", "color": style::INK,
+                    "textBorderColor": "#fff", "textBorderWidth": 3,
+                },
                 "data": lines,
             })
         })

@@ -161,7 +161,9 @@ const charts = (function () {
         const point = api.coord([api.value(0), api.value(dimension)]);
         return [point[0] + place.offsetCenter, point[1]];
       };
-      return { type: 'group', children: whisker(at(1), at(2), stroke(api)) };
+      /* On a light ground, because a bar may be as dark. */
+      const ground = { stroke: '#fff', lineWidth: 3.2, fill: null };
+      return { type: 'group', children: whisker(at(1), at(2), ground).concat(whisker(at(1), at(2), stroke(api))) };
     },
   };
 
@@ -183,9 +185,10 @@ const charts = (function () {
   /* What a number on a bar takes, pixels: `69.5k`. */
   const BAR_LABEL = 34;
 
-  /* Beside its mark, where it covers no other mark or label and is not cut by the edge of the chart. */
+  /* Beside its mark, where it covers no other mark or label, and neither an axis nor the edge of the chart; hidden if
+     there is no such place. */
   const markLabels = (option, view) => {
-    const [REACH, DISTANCE, EDGE] = [5, 3, 2];
+    const [REACH, DISTANCE, EDGE, LINE] = [5, 3, 2, { width: 62, height: 16 }];
     const grid = { xAxisIndex: 0, yAxisIndex: 0 };
     const values = (type) => option.series.filter((s) => s.type === type).flatMap((s) => s.data
       .map((item) => (item !== null && typeof item === 'object' && !Array.isArray(item) ? item.value : item))
@@ -193,34 +196,51 @@ const charts = (function () {
     const pixel = (x, y) => view.convertToPixel(grid, [x, y]);
     const around = ([x, y]) => [x - REACH, y - REACH, x + REACH, y + REACH];
     const marksOf = () => values('line').map((value) => around(pixel(value[0], value[1])));
-    /* The upright error bars. */
-    const barsOf = () => values('custom').map((value) => {
-      const [[x, low], [, high]] = [pixel(value[0], value[4]), pixel(value[0], value[5])];
-      return [x - REACH, high, x + REACH, low];
+    const barsOf = () => values('custom').flatMap((value) => {
+      const [x, y] = pixel(value[0], value[1]);
+      const [[left, low], [right, high]] = [pixel(value[2], value[4]), pixel(value[3], value[5])];
+      return [[x - REACH, high, x + REACH, low], [left, y - REACH, right, y + REACH]];
     });
+    const plotOf = () => view.getModel().getComponent('grid').coordinateSystem.getRect();
+    /* What is written on level lines, at their left ends. */
+    const writtenOf = (plot) => option.series.flatMap((s) => (s.markLine ? s.markLine.data : []))
+      .filter((line) => line.yAxis !== undefined).map((line) => {
+        const y = view.convertToPixel({ yAxisIndex: 0 }, line.yAxis);
+        return [plot.x, y - LINE.height, plot.x + LINE.width, y];
+      });
     const covers = (a, b) => a[0] < b[2] && a[2] > b[0] && a[1] < b[3] && a[3] > b[1];
-    let [marks, bars, taken, last] = [[], [], [], Infinity];
+    let [plot, marks, bars, taken, last] = [null, [], [], [], Infinity];
     return (params) => {
       /* Labels come in order: one that does not follow is the first of a new drawing. */
       const place = params.seriesIndex * 1e6 + params.dataIndex;
-      if (place <= last) { [marks, bars, taken] = [marksOf(), barsOf(), []]; }
+      if (place <= last) {
+        plot = plotOf();
+        [marks, bars, taken] = [marksOf(), barsOf(), writtenOf(plot)];
+      }
       last = place;
       const { width, height } = params.labelRect;
       const [x, y] = [params.rect.x + params.rect.width / 2, params.rect.y + params.rect.height / 2];
       const isOwn = (box) => covers(box, [x - 1, y - 1, x + 1, y + 1]);
       const own = bars.filter(isOwn).concat([around([x, y])]);
-      const [top, bottom] = [Math.min(...own.map((box) => box[1])), Math.max(...own.map((box) => box[3]))];
-      const inside = (at) => Math.min(Math.max(at, EDGE + width / 2), view.getWidth() - EDGE - width / 2);
-      const [above, below] = [top - DISTANCE - height / 2, bottom + DISTANCE + height / 2].map((at) => [inside(x), at]);
-      const side = REACH + DISTANCE + width / 2;
-      const beside = [[x + side, y], [x - side, y]].filter((at) => inside(at[0]) === at[0]);
+      const end = (side, of) => of(...own.map((box) => box[side]));
+      const [least, most] = [plot.x + width / 2, view.getWidth() - EDGE - width / 2];
+      const middle = Math.min(Math.max(x, least), most);
+      const [above, below] = [end(1, Math.min) - DISTANCE - height / 2, end(3, Math.max) + DISTANCE + height / 2];
+      const [left, right] = [end(0, Math.min) - DISTANCE - width / 2, end(2, Math.max) + DISTANCE + width / 2];
       const isAbove = option.series[params.seriesIndex].label.position !== 'bottom';
-      const places = (isAbove ? [above, below] : [below, above]).concat(beside);
+      const [first, second] = isAbove ? [above, below] : [below, above];
+      const places = [[middle, first], [middle, second], [right, y], [left, y], [right, first], [left, first],
+        [right, second], [left, second]];
       const box = (at) => [at[0] - width / 2, at[1] - height / 2, at[0] + width / 2, at[1] + height / 2];
+      const isInside = (at) => at[0] >= least && at[0] <= most
+        && at[1] + height / 2 <= plot.y + plot.height && at[1] >= plot.y - height / 2;
       const others = marks.concat(bars).filter((one) => !isOwn(one)).concat(taken);
-      const free = places.find((at) => !others.some((other) => covers(box(at), other))) || places[0];
-      taken.push(box(free));
-      return { x: free[0], y: free[1], align: 'center', verticalAlign: 'middle', hideOverlap: true };
+      const free = places.find((at) => isInside(at) && !others.some((other) => covers(box(at), other)));
+      /* A label on another one is hidden. */
+      const hider = taken.find((other) => other[2] - other[0] >= width) || [];
+      const at = free || (hider.length > 0 ? [(hider[0] + hider[2]) / 2, (hider[1] + hider[3]) / 2] : places[0]);
+      if (free) { taken.push(box(at)); }
+      return { x: at[0], y: at[1], align: 'center', verticalAlign: 'middle', hideOverlap: true };
     };
   };
 
@@ -271,25 +291,42 @@ const charts = (function () {
     return text();
   };
 
-  /* The names of a legend as it has room for them, and how many lines they take. */
+  /* The first words of each name, as few as tell them apart and two at least. */
+  const shortened = (names) => {
+    const words = names.map((name) => write.name(name).split(' '));
+    const most = Math.max(2, ...words.map((of) => of.length));
+    const counts = Array.from({ length: most - 1 }, (_, i) => i + 2);
+    const cut = (count) => words.map((of) => of.slice(0, count).join(' '));
+    return cut(counts.find((count) => new Set(cut(count)).size === names.length) || most);
+  };
+
+  /* The names of a legend as it has room for them, and how many lines they take: two if possible where short
+     names will do. */
   const legendOf = (legend, names, width) => {
     const { fontSize } = legend.textStyle;
     const font = fontSize + 'px ' + (legend.textStyle.fontFamily || 'sans-serif');
     const room = width - legend.left - ROW.gap;
-    const taken = names.map((name) => legend.itemWidth + ROW.pad + echarts.format.getTextRect(write.name(name), font).width);
-    let [lines, used] = [1, 0];
-    taken.forEach((item) => {
-      if (used > 0 && used + item > room) { [lines, used] = [lines + 1, 0]; }
-      used += Math.min(item, room) + ROW.gap;
-    });
+    const widths = (said) => said.map((name) => legend.itemWidth + ROW.pad + echarts.format.getTextRect(name, font).width);
+    const linesOf = (said) => {
+      let [lines, used] = [1, 0];
+      widths(said).forEach((item) => {
+        if (used > 0 && used + item > room) { [lines, used] = [lines + 1, 0]; }
+        used += Math.min(item, room) + ROW.gap;
+      });
+      return lines;
+    };
+    const whole = names.map(write.name);
+    const isShort = legend.short && linesOf(whole) > 2;
+    const said = isShort ? shortened(names) : whole;
+    const [lines, taken] = [linesOf(said), widths(said)];
     const roomOf = (isPaged) => room - legend.itemWidth - ROW.pad - (isPaged ? ROW.pager : 0);
-    const isCut = taken.some((item) => item > room);
+    const isCut = isShort || taken.some((item) => item > room);
     return {
       lines: lines,
       /* All of how it looks stays: what becomes a legend of another type has nothing of what it was. */
       as: (isPaged) => Object.assign({}, legend, {
         type: isPaged ? 'scroll' : 'plain', data: names, width: room, itemGap: ROW.gap,
-        formatter: (name) => fitted(name, roomOf(isPaged), font),
+        formatter: (name) => fitted(said[names.indexOf(name)] || name, roomOf(isPaged), font),
         tooltip: { show: isCut, formatter: (p) => escaped(p.name) },
       }),
     };

@@ -19,7 +19,7 @@ const picture = (function () {
   return (text, width, height) => {
     const chart = JSON.parse(text);
     withoutHidden(chart);
-    if (chart.base.latencyAxis === 'linear') {
+    if ([chart.base, chart.variant].some((option) => option.paperAxis === 'linear')) {
       [chart.base, chart.variant].filter((option) => option.yAxis).forEach(charts.linear);
     }
     const view = echarts.init(null, null, {

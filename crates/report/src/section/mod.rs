@@ -36,10 +36,10 @@ use tailmark_model::ReportSettings;
 pub use compared_table::{RATIO, metric_cell, probability};
 pub(crate) use fixed::{ComparedPair, FixedTopic, topics as fixed_topics};
 pub(crate) use peaks::{below_mean, chart as peaks_chart, short_table as peaks_table};
-pub(crate) use remarks::has_few_samples;
+pub(crate) use remarks::few_samples;
 pub(crate) use summary::front;
 pub use summary::headline;
-pub(crate) use workload::{about, curves};
+pub(crate) use workload::{about, curves, of_sets};
 
 /// One part of a report.
 #[derive(Debug, Clone, Copy)]

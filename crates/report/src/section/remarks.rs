@@ -145,7 +145,7 @@ fn name_in_words(name: &str) -> String {
 }
 
 /// Which of the compared latencies rest on few requests, or are not stated for want of them.
-fn few_samples(sweep: &SweepTable<'_>, index: &Index<'_>) -> Option<Text> {
+pub fn few_samples(sweep: &SweepTable<'_>, index: &Index<'_>) -> Option<Text> {
     // The workloads of the same systems and place in one clause.
     let mut few: Vec<(String, Vec<String>)> = Vec::new();
     let mut metric = None;
@@ -192,11 +192,4 @@ fn affected<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> (Vec<&'a st
         value.is_some_and(|value| !value.solid)
     });
     (few.collect(), Some(step))
-}
-
-/// Whether a figure of the headline rests on few samples.
-pub fn has_few_samples(sweep: &SweepTable<'_>) -> bool {
-    sweep
-        .all_groups()
-        .any(|group| !affected(group, sweep).0.is_empty())
 }

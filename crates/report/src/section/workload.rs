@@ -100,17 +100,11 @@ fn figure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Figure> {
     });
     let mut charts = Vec::new();
     charts.extend(latency.map(|first| curves(group, sweep, &readings, first, along)));
-    // Sets of systems that the report names, each with a curve of its own.
-    let sets = sweep.settings.chart_systems.iter();
-    let sets = sets.flat_map(|names| latency.map(|first| (names, first)));
-    charts.extend(sets.map(|(names, first)| {
-        let only = |name: &str| names.iter().any(|own| own == name);
-        let chart = curves_of(group, sweep, &readings, (first, along), &only);
-        Chart {
-            title: format!("{}: {}", chart.title, names.join(", ")),
-            ..chart
-        }
-    }));
+    charts.extend(
+        latency
+            .into_iter()
+            .flat_map(|first| of_sets(group, sweep, &readings, (first, along))),
+    );
     charts.extend(is_swept.then(|| Chart {
         wide: latency.is_none(),
         ..bars_chart(group, sweep)
@@ -133,6 +127,25 @@ fn figure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Figure> {
         controls,
         charts,
     })
+}
+
+/// Sets of systems that the report names, each with a curve of its own.
+pub fn of_sets(
+    group: &WorkloadGrid<'_>,
+    sweep: &SweepTable<'_>,
+    readings: &[Reading],
+    first: (Reading, Along),
+) -> Vec<Chart> {
+    let sets = sweep.settings.chart_systems.iter();
+    let set = |names: &Vec<String>| {
+        let only = |name: &str| names.iter().any(|own| own == name);
+        let chart = curves_of(group, sweep, readings, first, &only);
+        Chart {
+            title: format!("{}: {}", chart.title, names.join(", ")),
+            ..chart
+        }
+    };
+    sets.map(set).collect()
 }
 
 /// Every latency, in the order of the controls.

@@ -1,9 +1,10 @@
 //! What stands on the pages of a brief besides the statements.
 
 use crate::support::{A, B, Curve, assert_said, cards, headline, one, study, tables};
-use std::path::PathBuf;
-use tailmark_model::{Fact, Logo, PlanValue, Role, Scope};
+use std::{collections::BTreeSet, path::PathBuf};
+use tailmark_model::{Fact, LatencyAxis, Logo, PlanValue, Role, Scope};
 use tailmark_report::{Data, write};
+use tailmark_testing::assert_says;
 
 /// The text of the brief in HTML, without its tags.
 pub fn page(name: &str, data: &Data) -> (String, String, PathBuf) {
@@ -81,6 +82,62 @@ fn how_it_was_tested_names_the_preparation_and_what_was_not_tested() {
     ] {
         assert!(text.contains(expected), "{expected}\n{text}");
     }
+}
+
+#[test]
+fn assumed_settings_are_words_that_stand_once_and_so_are_keys_that_all_workloads_draw() {
+    let mut data = study(&[("ycsb-a", &[A, B]), ("ycsb-c", &[A, B])]);
+    data.headers[0].assumed = ["database.bloom_bits", "system.A.bloom_bits", "sweep.warmup"]
+        .map(str::to_owned)
+        .into();
+    let (text, ..) = page("brief-assumed", &data);
+    assert_says(
+        &text,
+        &[
+            "Assumed bloom bits, warmup: the published study does not say",
+            "; all with uniform keys Threads",
+        ],
+    );
+}
+
+#[test]
+fn the_axis_of_a_latency_is_linear_unless_it_is_wide_or_the_report_says_log() {
+    let narrow = one(&[A, B]);
+    let hint = "log scale; lower and further right is better";
+    let has_log = |name: &str, data: &Data| page(name, data).0.contains(hint);
+    assert!(!has_log("brief-linear", &narrow));
+    let mut log = narrow.clone();
+    log.settings.latency_axis = Some(LatencyAxis::Log);
+    assert!(has_log("brief-log", &log));
+    let mut wide = narrow;
+    for point in wide
+        .points
+        .iter_mut()
+        .filter(|point| point.key.threads == 32)
+    {
+        let system = point.key.system.clone();
+        *point = crate::support::point(&system, "ycsb-a", 32, (300.0, 900.0));
+    }
+    assert!(has_log("brief-wide", &wide));
+}
+
+#[test]
+fn a_chosen_colour_is_no_longer_that_of_another_system() {
+    let mut data = one(&[A, B]);
+    let colors = |of: &Data| -> BTreeSet<String> {
+        let (_, html, _) = page("brief-colors", of);
+        let colors = html.split("data-color=\"").skip(1);
+        colors.map(|rest| rest[..7].to_owned()).collect()
+    };
+    let usual = colors(&data);
+    assert_eq!(usual.len(), 2, "{usual:?}");
+    // That of the other one.
+    data.settings.colors = [("A".to_owned(), "orange".to_owned())].into();
+    let chosen = colors(&data);
+    assert!(
+        chosen.len() == 2 && chosen.contains("#d97d34"),
+        "{chosen:?}"
+    );
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub fn block(block: &Block, names: &mut Names) -> Markup {
         Block::Statements(lines) => html! {
             ul.statements { @for line in lines { li { (text(line)) } } }
         },
-        Block::Cards(cards) => html! { div.cards { @for c in cards { (card(c)) } } },
+        Block::Cards(of_block) => cards(of_block),
         Block::Table(t) => table(t, names),
         Block::Figure(f) => figure(f),
         Block::Beside(f, lines) => html! {
@@ -51,6 +51,23 @@ fn text(text: &Text) -> Markup {
             }
         }
     }
+}
+
+/// Cards in rows without a hole: as even as possible, and stretched where a row has fewer.
+fn cards(cards: &[Card]) -> Markup {
+    /// A longer title takes two lines.
+    const LETTERS: usize = 20;
+    let columns = |most: usize| {
+        cards
+            .len()
+            .div_ceil(cards.len().div_ceil(most).max(1))
+            .max(1)
+    };
+    let style = format!("--wide:{};--medium:{}", columns(5), columns(3));
+    let is_tall = cards
+        .iter()
+        .any(|card| card.title.chars().count() > LETTERS);
+    html! { div.cards.tall[is_tall] style=(style) { @for c in cards { (card(c)) } } }
 }
 
 fn card(card: &Card) -> Markup {

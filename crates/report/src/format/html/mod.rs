@@ -129,7 +129,7 @@ fn visible(report: &Report, served: Served) -> String {
     let (head, sections) = (&report.head, &report.sections);
     let html = html! {
         a.skip href="#content" { "To the report" }
-        header.masthead {
+        header.masthead.of-brief[head.is_brief] {
             @if let Some((kind, bytes)) = &head.logo {
                 img.logo alt="" src=(picture_uri(*kind, bytes));
             }

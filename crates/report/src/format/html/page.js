@@ -20,7 +20,7 @@ const page = function (view) {
     const now = d.view.getOption().legend || [];
     patch.legend.forEach((legend, i) => { legend.selected = now[i].selected; });
     d.view.setOption(patch, { lazyUpdate: true });
-    d.element.style.height = d.height + more + 'px';
+    d.element.style.height = (d.low || d.height) + more + 'px';
     d.view.resize();
     /* Not with the next frame, which may come after somebody prints or saves the page. */
     d.view.getZr().flush();
@@ -200,34 +200,23 @@ const page = function (view) {
   form.hidden = false;
   look();
 
-  /* As many cards in a row as leave none alone in the last. */
-  const layCards = () => document.querySelectorAll('.cards').forEach((cards) => {
-    const [least, gap] = [188, 14];
-    const most = Math.max(1, Math.floor((cards.clientWidth + gap) / (least + gap)));
-    const count = cards.children.length;
-    const rows = Math.ceil(count / most);
-    cards.style.gridTemplateColumns = 'repeat(' + Math.ceil(count / rows) + ', minmax(0, 1fr))';
-  });
-  layCards();
-
   /* On paper the width is that of the page, whatever the window has, and all is light. */
-  const PAPER = { wide: 650, half: 300 };
+  const PAPER = { wide: 650, half: 300, low: 200 };
   const isWide = (d) => d.element.parentNode.classList.contains('wide');
-  const resize = (d, width) => {
+  const isLow = (d) => d.element.closest('.beside') !== null;
+  const resize = (d, width, low) => {
+    d.low = low;
     d.view.resize({ width: width });
     if (d.patch) { fit(d); }
   };
-  const toWindow = () => {
-    layCards();
-    drawn.forEach((d) => resize(d, 'auto'));
-  };
+  const toWindow = () => drawn.forEach((d) => resize(d, 'auto', 0));
   const repaint = (isOnPaper) => {
     if (state.theme === 'dark') {
       drawn.filter((d) => d.patch).forEach((d) => paint(d, d.patch, isOnPaper));
     }
   };
   const toPaper = () => {
-    drawn.forEach((d) => resize(d, isWide(d) ? PAPER.wide : PAPER.half));
+    drawn.forEach((d) => resize(d, isWide(d) ? PAPER.wide : PAPER.half, isLow(d) ? PAPER.low : 0));
     repaint(true);
   };
   addEventListener('resize', toWindow);
@@ -235,7 +224,7 @@ const page = function (view) {
   addEventListener('afterprint', () => { toWindow(); repaint(false); });
 
   /* A link to a finding opens it; paper has all of them open. */
-  const unfold = (within) => within.querySelectorAll('details').forEach((d) => { d.open = true; });
+  const unfold = (within) => within.querySelectorAll('details:not(.numbers)').forEach((d) => { d.open = true; });
   const unfoldTarget = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (target && target.matches('.finding')) { target.open = true; }

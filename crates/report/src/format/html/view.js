@@ -77,7 +77,7 @@ const viewOf = function (all) {
   /* The base of a chart, or what is merged into it, as the reader wants it. */
   const adapted = (option, base, isOnPaper, view) => {
     const own = charts.named(option, view);
-    if (state.scale === 'linear' && isLatency(base) && own.yAxis) { charts.linear(own); }
+    if ((base.paperAxis || state.scale) === 'linear' && isLatency(base) && own.yAxis) { charts.linear(own); }
     if (state.threads < Infinity && (isByThreads(base) || isCurve(base))) { upTo(own, base); }
     if (state.along === 'threads' && isCurve(base)) { alongThreads(own, base); }
     if (state.theme === 'dark' && !isOnPaper) {

@@ -1,13 +1,14 @@
 //! Lays blocks out on pages.
 
 use super::{
-    flow::{Boxed, Flow, HEIGHT, SIDE, WIDTH},
+    fit::Fit,
+    flow::{Boxed, Flow, SIDE, WIDTH},
     lines::{Align, Run, lines, runs, set},
-    table,
+    table::{self, Setting},
     tree::{Look, Piece, Placed, TagId, TagNodes},
 };
 use crate::{
-    Block, Figure, FindingEntry, Section, Text,
+    Block, FindingEntry, Section, Text,
     draw::Drawing,
     format::{cards, names::finding_anchor},
 };
@@ -23,14 +24,24 @@ pub const INK: Look = Look::ink(9.4);
 const MUTED: Look = Look::muted(8.4);
 const SOURCE: Look = Look::ink(7.4);
 const ACCENT: &str = "#0b5a8f";
-/// Points to a pixel of a chart.
-pub(super) const SCALE: f32 = WIDTH / Drawing::PAPER.0;
+/// The letters of a brief, relative to those of a report.
+const BRIEF: f32 = 0.94;
 /// The room of the author's picture, points.
 const LOGO: (f32, f32) = (150.0, 34.0);
 
 /// The look of a heading.
 pub const fn heading(size: f32) -> Look {
     Look::ink(size).bold()
+}
+
+/// Letters of a brief are as large as it has room for, and stay readable.
+pub(super) fn sized(fit: Option<Fit>, look: Look) -> Look {
+    const LEAST: f32 = 6.9;
+    let of_brief = |dense: Fit| (look.size * BRIEF * dense.text).max(look.size.min(LEAST));
+    Look {
+        size: fit.map_or(look.size, of_brief),
+        ..look
+    }
 }
 
 /// The result: pages, tags, and the outline.
@@ -59,13 +70,17 @@ pub struct Writer<'r> {
     pub(super) drawings: &'r [Drawing],
     pub(super) written: Written<'r>,
     pub(super) section: TagId,
-    /// Whether it is a brief, which has cards.
-    is_brief: bool,
+    /// How dense a brief is, which has cards. `None` of a report.
+    pub(super) fit: Option<Fit>,
+    /// The words that had no room on the first page of a brief.
+    pub(super) later: &'r [Block],
+    /// Whether the tables of a brief's workloads stand beside their charts.
+    pub(super) is_beside: bool,
 }
 
 impl<'r> Writer<'r> {
     /// Begins a document with these charts.
-    pub fn new(drawings: &'r [Drawing], is_brief: bool) -> Self {
+    pub fn new(drawings: &'r [Drawing], fit: Option<Fit>) -> Self {
         let mut tags = TagNodes::default();
         let section = tags.root(Tag::Section);
         Self {
@@ -76,7 +91,9 @@ impl<'r> Writer<'r> {
                 outline: Vec::new(),
             },
             section,
-            is_brief,
+            fit,
+            later: &[],
+            is_beside: false,
         }
     }
 
@@ -119,7 +136,12 @@ impl<'r> Writer<'r> {
     }
 
     /// A section with its heading.
-    pub fn section(&mut self, section: &Section, blocks: &[Block]) {
+    pub fn section(&mut self, section: &Section, blocks: &'r [Block]) {
+        if section.name == "method" {
+            std::mem::take(&mut self.later)
+                .iter()
+                .for_each(|block| self.block(block, section));
+        }
         self.section = self.written.tags.root(Tag::Section);
         self.written.flow.space(10.0);
         self.written.outline.push(Entry {
@@ -127,18 +149,24 @@ impl<'r> Writer<'r> {
             anchor: section.name.to_owned(),
             below: Vec::new(),
         });
-        // The headline needs no heading of its own.
-        if section.name == "summary" {
-            let lead = blocks.iter().take(1);
-            lead.for_each(|block| self.lead(block));
-            blocks.iter().skip(1).for_each(|b| self.block(b, section));
-            return;
+        match (section.name, self.fit) {
+            // The headline needs no heading of its own.
+            ("summary", fit) => {
+                let (lead, rest) = blocks.split_at(blocks.len().min(1));
+                lead.iter().for_each(|block| self.lead(block));
+                if fit.is_some() {
+                    self.front(rest, section);
+                } else {
+                    rest.iter().for_each(|block| self.block(block, section));
+                }
+            }
+            // Those of its workloads are enough in a brief.
+            ("workloads", Some(_)) => self.workloads(blocks, section),
+            _ => {
+                self.heading(2, section.title, &[section.name], heading(14.0), 6.0);
+                blocks.iter().for_each(|block| self.block(block, section));
+            }
         }
-        // Those of its workloads are enough in a brief.
-        if !(self.is_brief && section.name == "workloads") {
-            self.heading(2, section.title, &[section.name], heading(14.0), 6.0);
-        }
-        blocks.iter().for_each(|block| self.block(block, section));
     }
 
     /// The first words of the report, larger.
@@ -146,12 +174,12 @@ impl<'r> Writer<'r> {
         let Block::Text(text) = block else {
             return;
         };
-        let look = Look::ink(11.4);
+        let look = self.sized(Look::ink(11.4));
         let tag = self.written.tags.within(self.section, Tag::P);
         self.text(tag, &runs(text, look), 0.0, 7.0, &["summary"], false);
     }
 
-    fn block(&mut self, block: &Block, section: &Section) {
+    pub(super) fn block(&mut self, block: &'r Block, section: &Section) {
         match block {
             Block::Heading {
                 anchor,
@@ -172,21 +200,31 @@ impl<'r> Writer<'r> {
                     self.text(tag, &[Run::plain(about, MUTED)], 0.0, 4.0, &[], true);
                 }
             }
-            Block::Text(text) => self.paragraph(Tag::P, &runs(text, INK), 0.0, 6.0),
+            Block::Text(text) => {
+                let look = self.sized(INK);
+                self.paragraph(Tag::P, &runs(text, look), 0.0, 6.0);
+            }
             Block::Statements(texts) => self.list(texts),
             // The table of the first page says the same.
-            Block::Cards(of_block) if self.is_brief => self.cards(of_block),
+            Block::Cards(of_block) if self.fit.is_some() => self.cards(of_block),
             Block::Cards(_) if section.name == "summary" => {}
             Block::Cards(of_block) => self.table(&cards(of_block)),
             Block::Table(of_block) => self.table(of_block),
             Block::Figure(of_block) => self.figure(of_block),
-            Block::Beside(of_block, texts) => self.beside(of_block, texts),
+            Block::Beside(of_block, texts) => self.workload(of_block, texts, None),
             Block::Findings(entries) => entries.iter().for_each(|entry| self.finding(entry)),
             Block::Source { title, text } => self.source(title, text),
         }
     }
 
-    fn heading(&mut self, level: u16, text: &str, anchors: &[&str], look: Look, below: f32) {
+    pub(super) fn heading(
+        &mut self,
+        level: u16,
+        text: &str,
+        anchors: &[&str],
+        look: Look,
+        below: f32,
+    ) {
         let level = NonZeroU16::new(level).unwrap_or(NonZeroU16::MIN);
         let tag = Tag::Hn(level, Some(text.to_owned()));
         let tag = self.written.tags.within(self.section, tag);
@@ -242,10 +280,11 @@ impl<'r> Writer<'r> {
         let label = self.written.tags.within(item, Tag::Lbl);
         let body = self.written.tags.within(item, Tag::LBody);
         let mut pieces = Vec::new();
-        let mark = lines(&[Run::plain("•", INK)], WIDTH);
+        let look = self.sized(INK);
+        let mark = lines(&[Run::plain("•", look)], WIDTH);
         let to_label = Some((&mut self.written.tags, label));
         set(&mark, Align::Left(SIDE + 2.0), 0.0, to_label, &mut pieces);
-        let text = lines(&runs(text, INK), WIDTH - INDENT);
+        let text = lines(&runs(text, look), WIDTH - INDENT);
         let to_body = Some((&mut self.written.tags, body));
         let height = set(&text, Align::Left(SIDE + INDENT), 0.0, to_body, &mut pieces);
         self.written.flow.push(Boxed {
@@ -255,7 +294,11 @@ impl<'r> Writer<'r> {
         });
     }
 
-    fn table(&mut self, table: &crate::Table) {
+    pub(super) fn sized(&self, look: Look) -> Look {
+        sized(self.fit, look)
+    }
+
+    pub(super) fn table(&mut self, table: &crate::Table) {
         if !table.caption.is_empty() {
             let tag = self.written.tags.within(self.section, Tag::P);
             self.text(
@@ -272,90 +315,18 @@ impl<'r> Writer<'r> {
             self.section,
             &mut self.written.tags,
             &mut self.written.flow,
-            self.is_brief,
+            self.fit
+                .map_or(Setting::REPORT, |fit| Setting::brief(fit.text)),
         );
+        self.note(table);
+    }
+
+    /// What stands below a table.
+    pub(super) fn note(&mut self, table: &crate::Table) {
         if !table.note.is_empty() {
             let note = Look::muted(7.6);
+            self.written.flow.keep_last();
             self.paragraph(Tag::P, &[Run::plain(&table.note, note)], 0.0, 7.0);
-        }
-    }
-
-    /// Charts of the whole width one below the other, others in pairs.
-    fn figure(&mut self, figure: &Figure) {
-        let drawings = self.drawings.iter();
-        let drawings: Vec<&Drawing> = drawings.filter(|d| d.figure.0 == figure.anchor).collect();
-        let is_wide = |drawing: &Drawing| drawing.size.0 > Drawing::PAPER.1;
-        let mut anchors = vec![figure.anchor.clone()];
-        for row in drawings.chunk_by(|a, b| !is_wide(a) && !is_wide(b)) {
-            for pair in row.chunks(2) {
-                let scale = self.scale(pair);
-                let boxed = self.charts(pair, scale, std::mem::take(&mut anchors));
-                self.written.flow.push(boxed);
-            }
-        }
-    }
-
-    /// The scale of charts. One that takes most of a page is smaller if it then fits below what is
-    /// there, so that no half page stays empty.
-    fn scale(&self, pair: &[&Drawing]) -> f32 {
-        const TALL: f32 = 0.6 * HEIGHT;
-        const LEAST: f32 = 0.75;
-        const CAPTION: f32 = 40.0;
-        let [only] = pair else {
-            return SCALE;
-        };
-        let height = only.size.1 * SCALE;
-        let fits = (self.written.flow.room() - CAPTION) / height;
-        if height > TALL && (LEAST..1.0).contains(&fits) {
-            SCALE * fits
-        } else {
-            SCALE
-        }
-    }
-
-    pub(super) fn charts(
-        &mut self,
-        pair: &[&'r Drawing],
-        scale: f32,
-        anchors: Vec<String>,
-    ) -> Boxed<'r> {
-        let mut pieces = Vec::new();
-        let mut height = 0.0_f32;
-        let mut left = SIDE;
-        let title = heading(8.6);
-        let hint = Look::muted(7.2);
-        for drawing in pair {
-            let width = drawing.size.0 * SCALE;
-            let about = format!("{}. {} {}", drawing.title, drawing.about, drawing.hint);
-            let tags = &mut self.written.tags;
-            let caption = tags.within(self.section, Tag::P);
-            let mut top = 0.0;
-            for (words, look) in [(&drawing.title, title), (&drawing.hint, hint)] {
-                top += set(
-                    &lines(&[Run::plain(words, look)], width),
-                    Align::Left(left),
-                    2.0 + top,
-                    Some((tags, caption)),
-                    &mut pieces,
-                );
-            }
-            top += 6.0;
-            let figure = tags.within(self.section, Tag::Figure(Some(about)));
-            let slot = tags.slot(figure);
-            pieces.push(Placed {
-                x: left,
-                y: top,
-                piece: Piece::Picture { drawing, scale },
-                slot: Some(slot),
-            });
-            height = height.max(top + drawing.size.1 * scale);
-            left += WIDTH - width;
-        }
-        Boxed {
-            height: height + 8.0,
-            pieces,
-            anchors,
-            stays_with_next: false,
         }
     }
 

@@ -2,6 +2,7 @@
 //! page, and related boxes stay together if a page has room for them.
 
 use super::tree::Placed;
+use crate::draw::Drawing;
 use std::collections::BTreeMap;
 
 /// A4, points.
@@ -16,6 +17,9 @@ const BOTTOM: f32 = PAGE.1 - 56.0;
 /// The height of a page's content, points.
 pub const HEIGHT: f32 = BOTTOM - TOP;
 
+/// Points to a pixel of a chart.
+pub const SCALE: f32 = WIDTH / Drawing::PAPER.0;
+
 /// A part that is never cut.
 #[derive(Debug, Clone, Default)]
 pub struct Boxed<'r> {
@@ -29,6 +33,19 @@ pub struct Boxed<'r> {
     pub stays_with_next: bool,
 }
 
+impl<'r> Boxed<'r> {
+    /// Puts another box below it, into the same.
+    pub fn append(&mut self, other: Self) {
+        let top = self.height;
+        let moved = other.pieces.into_iter().map(|placed| Placed {
+            y: placed.y + top,
+            ..placed
+        });
+        self.pieces.extend(moved);
+        self.height += other.height;
+    }
+}
+
 /// Pages, filled from the first.
 #[derive(Debug, Default)]
 pub struct Flow<'r> {
@@ -36,19 +53,58 @@ pub struct Flow<'r> {
     pub pages: Vec<Vec<Placed<'r>>>,
     /// The page of each anchor, from 0, and how far down it is in points.
     pub anchors: BTreeMap<String, (usize, f32)>,
+    /// The used height of each page but the last, points.
+    full: Vec<f32>,
     /// The used height of the page, points.
     taken: f32,
     waiting: Vec<Boxed<'r>>,
+    /// What is to be on one page, while it is collected.
+    held: Option<Vec<Boxed<'r>>>,
+    /// How many of such groups are on two pages.
+    pub splits: usize,
 }
+
+/// A page that is fuller than this may end before a group that it has no room for, from 0 to 1.
+const FULL_ENOUGH: f32 = 0.6;
 
 impl<'r> Flow<'r> {
     /// Puts a box below the others, together with those that wait for it.
     pub fn push(&mut self, boxed: Boxed<'r>) {
+        if let Some(held) = &mut self.held {
+            held.push(boxed);
+            return;
+        }
         let stays = boxed.stays_with_next;
         self.waiting.push(boxed);
         if !stays {
             self.settle();
         }
+    }
+
+    /// Collects the following boxes, which are to be on one page.
+    pub fn hold(&mut self) {
+        self.settle();
+        self.held = Some(Vec::new());
+    }
+
+    /// Keeps the last collected box, and the space below it, on the page of the next: a table with its
+    /// note.
+    pub fn keep_last(&mut self) {
+        let last = self.held.iter_mut().flatten().rev().take(2);
+        last.for_each(|boxed| boxed.stays_with_next = true);
+    }
+
+    /// Puts the collected boxes on this page or the next; on both if a page would be bare otherwise.
+    pub fn release(&mut self) {
+        let held = self.held.take().unwrap_or_default();
+        let height: f32 = held.iter().map(|boxed| boxed.height).sum();
+        let is_full = self.taken >= FULL_ENOUGH * HEIGHT;
+        if !self.has_room(height) && height <= HEIGHT && is_full {
+            self.next_page();
+        }
+        self.splits += usize::from(!self.pages.is_empty() && !self.has_room(height));
+        held.into_iter().for_each(|boxed| self.push(boxed));
+        self.settle();
     }
 
     /// Puts what waits for a next box.
@@ -67,6 +123,15 @@ impl<'r> Flow<'r> {
     /// A list of boxes with a header, such as a table. It stays together on this page or the next
     /// if it takes less than half of one; otherwise its header is repeated on each page.
     pub fn push_list(&mut self, head: Boxed<'r>, repeated: &Boxed<'r>, items: Vec<Boxed<'r>>) {
+        if let Some(held) = &mut self.held {
+            let last = items.len();
+            let all = std::iter::once(head).chain(items).enumerate();
+            held.extend(all.map(|(i, one)| Boxed {
+                stays_with_next: i < last,
+                ..one
+            }));
+            return;
+        }
         let height = head.height + items.iter().map(|item| item.height).sum::<f32>();
         let waits: f32 = self.waiting.iter().map(|boxed| boxed.height).sum();
         if waits + height <= HEIGHT / 2.0 && !self.has_room(waits + height) {
@@ -88,7 +153,13 @@ impl<'r> Flow<'r> {
 
     /// Space before the next box, unless it begins a page.
     pub fn space(&mut self, height: f32) {
-        if self.taken > 0.0 && self.waiting.is_empty() {
+        let begun = self.held.as_mut().filter(|held| !held.is_empty());
+        if let Some(held) = begun {
+            held.push(Boxed {
+                height,
+                ..Boxed::default()
+            });
+        } else if self.taken > 0.0 && self.waiting.is_empty() {
             self.taken += height;
         }
     }
@@ -112,9 +183,18 @@ impl<'r> Flow<'r> {
     /// Begins a page.
     pub fn next_page(&mut self) {
         if self.pages.is_empty() || self.taken > 0.0 {
+            if !self.pages.is_empty() {
+                self.full.push(self.taken);
+            }
             self.pages.push(Vec::new());
             self.taken = 0.0;
         }
+    }
+
+    /// How full each page is, from 0 to 1.
+    pub fn fullness(&self) -> Vec<f32> {
+        let taken = self.full.iter().chain(std::iter::once(&self.taken));
+        taken.map(|taken| taken / HEIGHT).collect()
     }
 
     fn place(&mut self, boxed: Boxed<'r>) {

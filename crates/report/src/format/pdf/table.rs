@@ -2,7 +2,7 @@
 //! than a page is split between its systems, as on the HTML page.
 
 use super::{
-    flow::{Boxed, Flow, WIDTH},
+    flow::{Boxed, Flow, SIDE, WIDTH},
     lines::{Align, Line, Run, badge_run, lines, set, widths},
     tree::{Look, Piece, Placed, TagId, TagNodes},
 };
@@ -10,12 +10,58 @@ use crate::{Cell, Column, Table, TableRow, format::parts::parts, style};
 use krilla::tagging::{TableHeaderScope, Tag, TagKind};
 use std::num::NonZeroU32;
 
-/// Left and right of a cell, points.
-const PADDING: f32 = 4.0;
-/// Above and below.
-const LEADING: f32 = 2.4;
-/// The font size for dense tables.
-const DENSE: f32 = 0.9;
+/// Where a table stands, and how dense it is; points.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting {
+    /// From the left edge of the page.
+    pub left: f32,
+    /// The room for all columns.
+    pub width: f32,
+    /// Of letters, relative to a report's.
+    pub size: f32,
+    /// Left and right of a cell.
+    pub padding: f32,
+    /// Above and below.
+    pub leading: f32,
+}
+
+impl Setting {
+    /// In a report.
+    pub const REPORT: Self = Self {
+        left: SIDE,
+        width: WIDTH,
+        size: 1.0,
+        padding: 4.0,
+        leading: 2.4,
+    };
+    /// In a brief whose letters are as large as this, relative to those of the roomiest.
+    pub fn brief(text: f32) -> Self {
+        Self {
+            leading: 0.9,
+            size: text.max(0.9),
+            ..Self::REPORT
+        }
+    }
+
+    /// Right of a chart that ends here.
+    pub fn beside(left: f32) -> Self {
+        Self {
+            left,
+            width: SIDE + WIDTH - left,
+            size: 0.92,
+            padding: 2.4,
+            ..Self::brief(1.0)
+        }
+    }
+
+    fn sized(self, look: Look) -> Look {
+        Look {
+            size: look.size * self.size,
+            ..look
+        }
+    }
+}
+
 /// A word that is wider is broken, points.
 const WORD_MAX: f32 = 150.0;
 /// Words that take no more stand on one line, points.
@@ -25,30 +71,34 @@ const TEXT: Look = Look::ink(7.6);
 const HEAD: Look = Look::muted(7.2).bold();
 const DETAIL: Look = Look::muted(6.4);
 
-/// Puts a table below the existing content.
-pub fn push<'r>(
+/// A table, or a part of one that is wider than its room.
+pub struct Part<'r> {
+    head: Boxed<'r>,
+    repeated: Boxed<'r>,
+    rows: Vec<Boxed<'r>>,
+}
+
+/// The parts of a table.
+pub fn set_parts<'r>(
     table: &Table,
     section: TagId,
     tags: &mut TagNodes,
-    flow: &mut Flow<'r>,
-    is_dense: bool,
-) {
-    let leading = if is_dense { DENSE } else { LEADING };
-    let all: Vec<(f32, f32)> = (0..table.columns.len())
-        .map(|i| column_widths(table, i))
-        .collect();
+    setting: Setting,
+) -> Vec<Part<'r>> {
+    let all = column_widths(table, setting);
     // In tenths of a point.
     let least: Vec<usize> = all
         .iter()
         .map(|(_, word)| (word * 10.0).ceil() as usize)
         .collect();
-    for part in parts(table, &least, (WIDTH * 10.0) as usize) {
+    let parts = parts(table, &least, (setting.width * 10.0) as usize);
+    let part = |part: Vec<usize>| {
         let of_part: Vec<(f32, f32)> = part.iter().map(|&i| all[i]).collect();
         let columns: Vec<&Column> = part.iter().map(|&i| &table.columns[i]).collect();
         let grid = Grid {
             columns,
-            edges: edges(&of_part),
-            leading,
+            edges: edges(&of_part, setting.width),
+            setting,
         };
         let tag = tags.within(section, Tag::Table);
         let head = grid.head(Some((tags, tag)));
@@ -58,19 +108,66 @@ pub fn push<'r>(
             grid.row(&cells, row.total, tags, tag)
         };
         let rows = table.rows.iter().map(row).collect();
-        flow.push_list(head, &repeated, rows);
-        flow.space(7.0);
+        Part {
+            head,
+            repeated,
+            rows,
+        }
+    };
+    parts.into_iter().map(part).collect()
+}
+
+/// Puts a table below the existing content.
+pub fn push<'r>(
+    table: &Table,
+    section: TagId,
+    tags: &mut TagNodes,
+    flow: &mut Flow<'r>,
+    setting: Setting,
+) {
+    for part in set_parts(table, section, tags, setting) {
+        flow.push_list(part.head, &part.repeated, part.rows);
+        flow.space(AFTER);
     }
 }
 
-/// The width of a column on one line, and with every possible break, including padding.
-fn column_widths(table: &Table, index: usize) -> (f32, f32) {
+/// Below a table, points.
+const AFTER: f32 = 7.0;
+
+/// Whether its room is wide enough for a table without a part of its own for some columns.
+pub fn fits(table: &Table, setting: Setting) -> bool {
+    let words = column_widths(table, setting);
+    words.iter().map(|(_, word)| word).sum::<f32>() <= setting.width
+}
+
+/// A table in one box.
+pub fn boxed<'r>(
+    table: &Table,
+    section: TagId,
+    tags: &mut TagNodes,
+    setting: Setting,
+) -> Boxed<'r> {
+    let parts = set_parts(table, section, tags, setting).into_iter();
+    let mut whole = Boxed::default();
+    parts
+        .flat_map(|part| std::iter::once(part.head).chain(part.rows))
+        .for_each(|one| whole.append(one));
+    whole
+}
+
+/// The width of each column on one line, and with every possible break, including padding.
+fn column_widths(table: &Table, setting: Setting) -> Vec<(f32, f32)> {
+    let indices = 0..table.columns.len();
+    indices.map(|i| column_width(table, i, setting)).collect()
+}
+
+fn column_width(table: &Table, index: usize, setting: Setting) -> (f32, f32) {
     let column = &table.columns[index];
-    let title = widths(&[Run::plain(&column.title, HEAD)]);
+    let title = widths(&[Run::plain(&column.title, setting.sized(HEAD))]);
     let cells = table.rows.iter().map(|row| {
         let cell = &row.cells[index];
-        let (all, word) = widths(&cell_runs(cell, row.total));
-        let detail = widths(&[Run::plain(&cell.detail, DETAIL)]);
+        let (all, word) = widths(&cell_runs(cell, row.total, setting));
+        let detail = widths(&[Run::plain(&cell.detail, setting.sized(DETAIL))]);
         // Short names are not broken.
         let word = if column.numeric {
             all
@@ -81,20 +178,21 @@ fn column_widths(table: &Table, index: usize) -> (f32, f32) {
     });
     let start = (title.0.min(90.0).max(title.1), title.1);
     let (all, word) = cells.fold(start, |a, b| (a.0.max(b.0), a.1.max(b.1)));
-    (all + 2.0 * PADDING, word.min(WORD_MAX) + 2.0 * PADDING)
+    let padding = 2.0 * setting.padding;
+    (all + padding, word.min(WORD_MAX) + padding)
 }
 
 /// The starts of columns and the end of the last: as wide as their text if possible, otherwise with
 /// breaks in the longest.
-fn edges(widths: &[(f32, f32)]) -> Vec<f32> {
+fn edges(widths: &[(f32, f32)], room: f32) -> Vec<f32> {
     let least: f32 = widths.iter().map(|(_, word)| word).sum();
     let most: f32 = widths.iter().map(|(all, _)| all).sum();
     let share = if most > least {
-        ((WIDTH - least) / (most - least)).min(1.0)
+        ((room - least) / (most - least)).min(1.0)
     } else {
         1.0
     };
-    let shrink = (WIDTH / least).min(1.0);
+    let shrink = (room / least).min(1.0);
     let width = |(all, word): &(f32, f32)| {
         if share > 0.0 {
             word + (all - word) * share
@@ -109,12 +207,12 @@ fn edges(widths: &[(f32, f32)]) -> Vec<f32> {
     edges
 }
 
-fn cell_runs(cell: &Cell, is_total: bool) -> Vec<Run> {
-    let look = if cell.muted {
+fn cell_runs(cell: &Cell, is_total: bool, setting: Setting) -> Vec<Run> {
+    let look = setting.sized(if cell.muted {
         Look::muted(TEXT.size)
     } else {
         TEXT
-    };
+    });
     let look = if cell.strong || is_total {
         look.bold()
     } else {
@@ -132,26 +230,36 @@ fn cell_runs(cell: &Cell, is_total: bool) -> Vec<Run> {
 struct Grid<'t> {
     columns: Vec<&'t Column>,
     edges: Vec<f32>,
-    /// The space above and below a cell's content, points.
-    leading: f32,
+    setting: Setting,
 }
 
 impl Grid<'_> {
-    fn width(&self) -> f32 {
-        self.edges[self.edges.len() - 1]
+    /// A rule below all columns.
+    fn rule<'r>(&self, y: f32, height: f32, color: &'static str) -> Placed<'r> {
+        let piece = Piece::Rule {
+            width: self.edges[self.edges.len() - 1],
+            height,
+            color,
+        };
+        Placed {
+            x: self.setting.left,
+            y,
+            piece,
+            slot: None,
+        }
     }
 
     /// Where lines of a column stand.
     fn align(&self, index: usize) -> Align {
         if self.columns[index].numeric {
-            Align::Right(super::flow::SIDE + self.edges[index + 1] - PADDING)
+            Align::Right(self.setting.left + self.edges[index + 1] - self.setting.padding)
         } else {
-            Align::Left(super::flow::SIDE + self.edges[index] + PADDING)
+            Align::Left(self.setting.left + self.edges[index] + self.setting.padding)
         }
     }
 
     fn room(&self, from: usize, to: usize) -> f32 {
-        self.edges[to] - self.edges[from] - 2.0 * PADDING
+        self.edges[to] - self.edges[from] - 2.0 * self.setting.padding
     }
 
     /// Titles, and above them those of their groups. A repeated header is not part of the tree.
@@ -164,10 +272,11 @@ impl Grid<'_> {
             y += self.groups(&mut tag, row, &mut pieces);
         }
         let row = tag.as_mut().map(|(tags, id)| tags.within(*id, Tag::TR));
+        let head = self.setting.sized(HEAD);
         let titles: Vec<Vec<Line>> = (0..self.columns.len())
             .map(|i| {
                 lines(
-                    &[Run::plain(&self.columns[i].title, HEAD)],
+                    &[Run::plain(&self.columns[i].title, head)],
                     self.room(i, i + 1),
                 )
             })
@@ -177,8 +286,8 @@ impl Grid<'_> {
         for (i, lines) in titles.iter().enumerate() {
             let cell = header(&mut tag, row, 1);
             // Titles of several lines end on one.
-            let line = HEAD.size * super::lines::LEADING;
-            let top = y + self.leading + (highest - lines.len()) as f32 * line;
+            let line = head.size * super::lines::LEADING;
+            let top = y + self.setting.leading + (highest - lines.len()) as f32 * line;
             let to = tag
                 .as_mut()
                 .zip(cell)
@@ -188,8 +297,8 @@ impl Grid<'_> {
                 top + set(lines, self.align(i), top, to, &mut pieces),
             );
         }
-        bottom += self.leading;
-        pieces.push(rule(bottom, self.width(), 0.8, "#aab2bd"));
+        bottom += self.setting.leading;
+        pieces.push(self.rule(bottom, 0.8, "#aab2bd"));
         Boxed {
             height: bottom + 1.0,
             pieces,
@@ -205,7 +314,7 @@ impl Grid<'_> {
     ) -> f32 {
         let look = Look {
             color: style::INK,
-            ..HEAD
+            ..self.setting.sized(HEAD)
         };
         let mut from = 0;
         let mut height = 0.0_f32;
@@ -213,7 +322,7 @@ impl Grid<'_> {
             let to = from + group.len();
             let cell = header(tag, row, group.len());
             let of_group = lines(&[Run::plain(&group[0].group, look)], self.room(from, to));
-            let x = Align::Left(super::flow::SIDE + self.edges[from] + PADDING);
+            let x = Align::Left(self.setting.left + self.edges[from] + self.setting.padding);
             let align = if group.len() == 1 {
                 self.align(from)
             } else {
@@ -223,10 +332,10 @@ impl Grid<'_> {
                 .as_mut()
                 .zip(cell)
                 .map(|((tags, _), cell)| (&mut **tags, cell));
-            height = height.max(set(&of_group, align, self.leading, place, pieces));
+            height = height.max(set(&of_group, align, self.setting.leading, place, pieces));
             from = to;
         }
-        height + self.leading
+        height + self.setting.leading
     }
 
     fn row<'r>(
@@ -246,23 +355,29 @@ impl Grid<'_> {
                 _ => Tag::TD.into(),
             };
             let tag = tags.within(row, kind);
-            let text = lines(&cell_runs(cell, is_total), self.room(i, i + 1));
-            let mut y = self.leading
+            let text = lines(
+                &cell_runs(cell, is_total, self.setting),
+                self.room(i, i + 1),
+            );
+            let mut y = self.setting.leading
                 + set(
                     &text,
                     self.align(i),
-                    self.leading,
+                    self.setting.leading,
                     Some((tags, tag)),
                     &mut pieces,
                 );
             if !cell.detail.is_empty() {
-                let detail = lines(&[Run::plain(&cell.detail, DETAIL)], self.room(i, i + 1));
+                let detail = lines(
+                    &[Run::plain(&cell.detail, self.setting.sized(DETAIL))],
+                    self.room(i, i + 1),
+                );
                 y += set(&detail, self.align(i), y, Some((tags, tag)), &mut pieces);
             }
             bottom = bottom.max(y);
         }
-        bottom += self.leading;
-        pieces.push(rule(bottom, self.width(), 0.4, style::GRID));
+        bottom += self.setting.leading;
+        pieces.push(self.rule(bottom, 0.4, style::GRID));
         Boxed {
             height: bottom + 0.4,
             pieces,
@@ -279,18 +394,4 @@ fn header(
     let (tags, _) = tag.as_mut()?;
     let span = NonZeroU32::new(columns as u32).filter(|span| span.get() > 1);
     Some(tags.within(row?, Tag::TH(TableHeaderScope::Column).with_col_span(span)))
-}
-
-fn rule<'r>(y: f32, width: f32, height: f32, color: &'static str) -> Placed<'r> {
-    let piece = Piece::Rule {
-        width,
-        height,
-        color,
-    };
-    Placed {
-        x: super::flow::SIDE,
-        y,
-        piece,
-        slot: None,
-    }
 }
