@@ -52,7 +52,7 @@ pub enum Source {
 pub struct MetricRow {
     /// Its name in plans, conditions and exports, unit last: `p99.9 read`, `write_amplification`.
     pub name: &'static str,
-    /// Its name in reports.
+    /// Its name in headings and, as a noun, in sentences: `A has a lower TITLE than B`.
     pub title: &'static str,
     /// The unit of raw values in tables and exports. Empty for a ratio.
     pub unit: &'static str,

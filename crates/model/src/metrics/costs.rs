@@ -106,7 +106,7 @@ pub(super) const COSTS: &[MetricRow] = &[
     },
     MetricRow {
         name: "host_write_bytes_per_op",
-        title: "written by the host per operation",
+        title: "host write volume per operation",
         unit: "bytes",
         better: Better::Lower,
         about: "bytes written to the devices per operation",
@@ -114,7 +114,7 @@ pub(super) const COSTS: &[MetricRow] = &[
     },
     MetricRow {
         name: "media_write_bytes_per_op",
-        title: "written to the media per operation",
+        title: "media write volume per operation",
         unit: "bytes",
         better: Better::Lower,
         about: "bytes that the drives wrote to their media per operation (OCP log)",
