@@ -220,7 +220,7 @@ pub fn amount(said: &str) -> String {
 }
 
 /// A share of another's peak that is little.
-const FAR: f64 = 0.9;
+const FAR: f64 = 0.8;
 
 /// What share of the others' peaks the lowest of three or more reaches, if it is below all.
 pub fn share(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {

@@ -3,6 +3,7 @@
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by a panic")]
 
+mod bounds;
 mod brief;
 mod distributions;
 mod first_page;
