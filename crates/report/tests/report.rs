@@ -81,10 +81,10 @@ fn the_chart_of_a_workload_is_as_the_golden_file_has_it() {
 }
 
 #[test]
-fn sections_and_formats_have_unique_names_and_one_line_about() {
+fn sections_and_formats_have_unique_names_and_one_line_about_them() {
     let rows = SECTIONS
         .iter()
-        .map(|s| (s.name, s.about))
+        .map(|s| (s.name, s.title))
         .chain(FORMATS.iter().map(|f| (f.name, f.about)));
     let mut names = BTreeSet::new();
     for (name, about) in rows {

@@ -15,7 +15,6 @@ use tailmark_stats::{Comparison, Verdict, statistics::RUNS_MIN};
 pub const SECTION: Section = Section {
     name: "against",
     title: "Since the earlier study",
-    about: "each system compared with itself in an earlier study",
     render,
 };
 

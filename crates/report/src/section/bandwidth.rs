@@ -15,7 +15,6 @@ use tailmark_model::{DeviceBandwidth, Phase, System, number};
 pub const SECTION: Section = Section {
     name: "bandwidth",
     title: "Bandwidth",
-    about: "MB/s of each device in each workload at the highest thread count",
     render,
 };
 

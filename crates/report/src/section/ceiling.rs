@@ -11,7 +11,6 @@ use tailmark_model::{Bounded, System, number};
 pub const SECTION: Section = Section {
     name: "ceilings",
     title: "Share of the device ceiling",
-    about: "each system's peak as a share of what its device does for the same work",
     render,
 };
 

@@ -7,7 +7,6 @@ use tailmark_model::Words;
 pub const SECTION: Section = Section {
     name: "conclusion",
     title: "Conclusion",
-    about: "the author's conclusion",
     render,
 };
 

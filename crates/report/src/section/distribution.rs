@@ -15,7 +15,6 @@ use tailmark_model::{Kind, TimeBasis};
 pub const SECTION: Section = Section {
     name: "distribution",
     title: "Latency distributions",
-    about: "latency by percentile, and a histogram, of each point",
     render,
 };
 

@@ -9,7 +9,6 @@ use tailmark_model::{Fault, Phase, Point, RankedLatencies, number, quantile::P50
 pub const SECTION: Section = Section {
     name: "errors",
     title: "Errors",
-    about: "failed requests by cause",
     render,
 };
 

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 pub const SECTION: Section = Section {
     name: "findings",
     title: "Findings",
-    about: "remarks that qualify the numbers, with evidence and remedy",
     render,
 };
 

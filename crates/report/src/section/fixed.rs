@@ -27,7 +27,6 @@ use value::{
 pub const SECTION: Section = Section {
     name: "fixed",
     title: "At a fixed rate and at a fixed latency",
-    about: "the latency at the rates, and ops/s at the latencies that the plan names",
     render,
 };
 

@@ -14,7 +14,6 @@ use tailmark_model::Metric;
 pub const SECTION: Section = Section {
     name: "heat",
     title: "At a glance",
-    about: "how the subject compares at every thread count of every workload, as a heat map",
     render,
 };
 

@@ -10,7 +10,6 @@ use crate::{
 pub const SECTION: Section = Section {
     name: "latency",
     title: "Latency",
-    about: "the latency that the report is about, at the highest thread count or rate",
     render,
 };
 

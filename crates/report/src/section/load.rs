@@ -7,7 +7,6 @@ use tailmark_model::{Kind, Load, Statistic, TimeBasis, number};
 pub const SECTION: Section = Section {
     name: "load",
     title: "Load",
-    about: "how the data sets were loaded, and how fast",
     render,
 };
 

@@ -13,7 +13,6 @@ use tailmark_model::{Bounded, Metric, READ_BYTES, System, number};
 pub const SECTION: Section = Section {
     name: "machine",
     title: "Devices and machine",
-    about: "what devices and processors did at each point: requests, waits, amplification, CPU",
     render,
 };
 

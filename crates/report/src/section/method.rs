@@ -12,7 +12,6 @@ use tailmark_stats::statistics;
 pub const SECTION: Section = Section {
     name: "method",
     title: "How we tested",
-    about: "machine, devices, database, settings, plan and conditions",
     render,
 };
 

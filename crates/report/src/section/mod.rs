@@ -48,8 +48,6 @@ pub struct Section {
     pub name: &'static str,
     /// Its heading.
     pub title: &'static str,
-    /// One line for `list`.
-    pub about: &'static str,
     /// Its blocks; empty if the data has nothing for it.
     pub render: fn(&Data) -> Vec<Block>,
 }
@@ -60,7 +58,6 @@ impl Section {
         Self {
             name,
             title,
-            about: "",
             render: |_| Vec::new(),
         }
     }

@@ -13,7 +13,6 @@ use tailmark_stats::statistics::RUNS_MIN;
 pub const SECTION: Section = Section {
     name: "peaks",
     title: "Peaks",
-    about: "the highest ops/s of each system in each workload",
     render,
 };
 

@@ -20,7 +20,6 @@ use tailmark_stats::statistics::geometric_mean;
 pub const SECTION: Section = Section {
     name: "qos",
     title: "Quality of service",
-    about: "p99 to p99.9999 of whole runs and of their worst, median and best block",
     render,
 };
 

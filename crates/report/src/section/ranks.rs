@@ -7,7 +7,6 @@ use tailmark_model::{Point, RankPart, number};
 pub const SECTION: Section = Section {
     name: "ranks",
     title: "Ranks",
-    about: "what each rank did at a point, and how far apart their clocks were",
     render,
 };
 

@@ -13,7 +13,6 @@ use tailmark_model::Metric;
 pub const SECTION: Section = Section {
     name: "runs",
     title: "Runs",
-    about: "ops/s and the metric of every run of every point",
     render,
 };
 

@@ -12,7 +12,6 @@ use tailmark_stats::slo::{Slo, Status, Trial, TrialResult, words::percent};
 pub const SECTION: Section = Section {
     name: "slo",
     title: "The highest rate that holds",
-    about: "the highest rate at which the limits of the plan hold, measured by trials",
     render,
 };
 

@@ -17,7 +17,6 @@ use tailmark_stats::Comparison;
 pub const SECTION: Section = Section {
     name: "summary",
     title: "Summary",
-    about: "who leads, by how much, at which peak",
     render,
 };
 

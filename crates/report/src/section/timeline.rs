@@ -15,7 +15,6 @@ use tailmark_model::{Phase, Point, Warmup, number};
 pub const SECTION: Section = Section {
     name: "timelines",
     title: "Timelines",
-    about: "ops/s, tail latency, device and processors over time, for each point",
     render,
 };
 

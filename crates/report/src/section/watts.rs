@@ -22,7 +22,6 @@ use tailmark_stats::slo::{Trial, Verdict};
 pub const SECTION: Section = Section {
     name: "watts",
     title: "Watts, wear and money",
-    about: "energy, written bytes, life and cost per operation, at the peak, at rates and at an SLO",
     render,
 };
 

@@ -19,7 +19,6 @@ use tailmark_model::{Kind, Metric, STATISTICS, TimeBasis};
 pub const SECTION: Section = Section {
     name: "workloads",
     title: "Workloads",
-    about: "ops/s against latency, both against threads, and the table, for each workload",
     render,
 };
 
