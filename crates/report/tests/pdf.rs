@@ -164,7 +164,7 @@ fn links_lead_to_pages_of_the_document() {
     assert!(targets.iter().max() >= Some(&(pages - 1)), "{targets:?}");
 }
 
-/// The brief of so many of four systems with long names, at ten thread counts of five workloads.
+/// The brief of up to four systems with long names: five workloads, ten thread counts each.
 fn brief(systems: usize, repeats: u32) -> PathBuf {
     const NAMES: [&str; 4] = [
         "Drive 9400 PRO 7.68TB",

@@ -277,8 +277,8 @@ fn compared_pairs<'a>(
 }
 
 /// How the subject compares with the best of its competitors; if that one is level with it, with the
-/// first that falls behind. One that is ahead comes first, as in the headline. `None` if there is no
-/// pair; the error is a deciding pair that is not compared. `spot` is where the metric was measured,
+/// first that falls behind. A competitor that is ahead is named first, as in the headline. `None`
+/// without a pair; the error is a deciding pair that is not compared. `spot` is where the metric was measured,
 /// unless it is read off curves.
 fn of_pairs<'a>(
     group: &WorkloadGrid<'a>,

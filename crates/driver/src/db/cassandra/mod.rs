@@ -20,7 +20,7 @@ mod statistics;
 
 use crate::{
     Access, Clients, Connecting, Database, Driver, Error, Made, OperationKind, Params, Place,
-    Remark, ServerContents, ServerLook, Session, Settled, Statistic, Stopped,
+    Remark, ServerContents, ServerLook, Session, Settings, Settled, Statistic, Stopped,
     error::BoxError,
     net::{aside::Aside, login, runtime_pool::RuntimePool},
 };
@@ -324,24 +324,33 @@ fn look(params: &Params) -> Result<ServerContents, Error> {
         Ok((connection, existing))
     });
     let (connection, existing) = opened.map_err(refuse)?;
-    let looked: Result<ServerContents, BoxError> = pool.wait(async {
-        let mut look = tables.look(settings, &existing);
-        look.marker = tables.marker(&connection, &existing).await?;
-        if existing.table.is_some() {
-            look.is_empty = tables.are_empty(&connection).await?;
-        }
-        if look.marker.is_none() && look.is_empty {
-            look.made_for = existing.made_for().map(ToOwned::to_owned);
-        }
-        look.is_bare = look.foreign.is_some()
-            && existing.markers.is_none()
-            && existing.table.is_none()
-            && !removal::has_other_objects(&connection, &tables).await?;
-        // Data with a marker was loaded with the user's consent.
-        look.foreign = look.foreign.filter(|_| look.marker.is_none());
-        Ok(look)
-    });
+    let look_at = |found| pool.wait(look_at(&tables, &connection, settings, found));
+    // Another run may create or drop the table between two statements.
+    let looked = look_at(existing).or_else(|_| look_at(pool.wait(tables.existing(&connection))?));
     looked.map_err(|source| params.failed(&DRIVER, "look into", source))
+}
+
+async fn look_at(
+    tables: &Tables,
+    connection: &Connection,
+    settings: &Settings,
+    existing: Existing,
+) -> Result<ServerContents, BoxError> {
+    let mut look = tables.look(settings, &existing);
+    look.marker = tables.marker(connection, &existing).await?;
+    if existing.table.is_some() {
+        look.is_empty = tables.are_empty(connection).await?;
+    }
+    if look.marker.is_none() && look.is_empty {
+        look.made_for = existing.made_for().map(ToOwned::to_owned);
+    }
+    look.is_bare = look.foreign.is_some()
+        && existing.markers.is_none()
+        && existing.table.is_none()
+        && !removal::has_other_objects(connection, tables).await?;
+    // Data with a marker was loaded with the user's consent.
+    look.foreign = look.foreign.filter(|_| look.marker.is_none());
+    Ok(look)
 }
 
 /// How far a removal of records goes.
