@@ -303,8 +303,7 @@ fn header(origin: Origin<'_>, all: &[Imported]) -> Header {
     let of_study = all.first().and_then(|first| first.of_study.as_ref());
     let is_of_all = all.iter().all(|one| one.of_study.as_ref() == of_study);
     if let Some(of_study) = of_study.filter(|_| is_of_all) {
-        header.settings.allow_errors = of_study.allow_errors;
-        header.settings.takes_turns = of_study.takes_turns;
+        header.settings.rules = of_study.rules;
     }
     header
 }

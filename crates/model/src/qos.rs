@@ -7,9 +7,9 @@
 //! best blocks are computed while a point is measured, before its intervals are merged, because
 //! merged intervals of a long run may hold many millions. For data without such blocks, such as an
 //! import, they are computed from its intervals when it is committed. Intervals have two
-//! significant digits, so values are within 1 %. Failed requests are in the block of the interval
-//! in which they failed, and rank above every success in it. Operations that were never done are in
-//! no block, nor is what follows the last full block.
+//! significant digits, so values are within 1 %, and lower bounds at most 1 % too low. Failed
+//! requests are in the block of the interval in which they failed, and rank above every success in
+//! it. Operations that were never done are in no block, nor is what follows the last full block.
 
 use crate::{
     BlockQos, BlockValue, Bounded, Interval, Kind, Latencies, Packed, Phase, QUANTILES, Quantile,
@@ -160,6 +160,17 @@ impl TimeBlocks {
             };
             let highest_exact = values.iter().rfind(|((is_at_least, _), _)| !is_at_least);
             let highest_exact = highest_exact.map(value);
+            // The success that a bound is made of lies anywhere in its place, unless a measured value
+            // is in that place, too.
+            let lowered = |found: BlockValue| {
+                let is_highest = highest_exact.is_none_or(|exact| exact.ns < found.ns);
+                if found.is_at_least && is_highest {
+                    let ns = self.done.lowest_equivalent(found.ns);
+                    BlockValue { ns, ..found }
+                } else {
+                    found
+                }
+            };
             // The value with that many others before it.
             let after = |mut before: u64| {
                 let mut values = values.iter();
@@ -170,7 +181,7 @@ impl TimeBlocks {
                     }
                     None => true,
                 });
-                found.map(|found| value(found).above(highest_exact))
+                found.map(|found| lowered(value(found).above(highest_exact)))
             };
             Some(BlockQos {
                 kind,
@@ -325,6 +336,25 @@ mod tests {
         assert!(!named(&found, "p99.9").worst.is_at_least);
     }
 
+    /// Milliseconds, to the nearest.
+    fn ms(ns: u64) -> u64 {
+        (ns + 500_000) / 1_000_000
+    }
+
+    #[test]
+    fn a_bound_of_a_block_is_not_above_the_highest_success() {
+        for ns in [100_000, 1_000_000, 1_234_567] {
+            let mut failing = interval(0, &[(ns, 990_000)]);
+            failing.kinds.get_mut(&Kind::Read).unwrap().errors = 10_000;
+            let worst = named(&block_qos(&[failing]), "p99.9").worst;
+            assert!(worst.is_at_least);
+            assert!(
+                (0.99..=1.0).contains(&(worst.ns as f64 / ns as f64)),
+                "{worst:?}"
+            );
+        }
+    }
+
     #[test]
     fn a_block_that_is_a_bound_is_at_least_the_highest_exact_value_of_the_others() {
         let failing = |second, ns, failed| {
@@ -338,8 +368,7 @@ mod tests {
         let p99_9 = |intervals: &[Interval]| {
             let found = block_qos(intervals);
             let block = named(&found, "p99.9");
-            [block.worst, block.median, block.best]
-                .map(|value| (value.is_at_least, value.ns / 1_000_000))
+            [block.worst, block.median, block.best].map(|value| (value.is_at_least, ms(value.ns)))
         };
         let one = p99_9(&[slow(0), fast(1), slow(2)]);
         assert_eq!(one, [(true, 5), (false, 5), (false, 5)]);
@@ -356,7 +385,7 @@ mod tests {
         let found = block_qos(&[interval(0, &[(5_000_000, 1_000_000)]), failing]);
         let worst = |name| {
             let worst = named(&found, name).worst;
-            (worst.is_at_least, worst.ns / 1_000_000, worst.start_s)
+            (worst.is_at_least, ms(worst.ns), worst.start_s)
         };
         assert_eq!(worst("p99.9"), (true, 5, 0.0));
         assert_eq!(worst("p99"), (false, 5, 0.0));

@@ -11,10 +11,9 @@ pub struct StudySettings {
     pub report: ReportSettings,
     /// The search, if any.
     pub slo: Option<SloSettings>,
-    /// The share of a point's operations that may fail, 0 to 1.
-    pub allow_errors: f64,
-    /// Whether systems take turns.
-    pub takes_turns: bool,
+    /// How its points are judged.
+    #[serde(flatten)]
+    pub rules: RunRules,
     /// Whether rates are separate points.
     pub has_rates: bool,
     /// The size of the data set, if the plan states it.
@@ -24,6 +23,62 @@ pub struct StudySettings {
     /// Prices and ratings, by system; without systems of which the plan states none.
     #[serde(default)]
     pub costs: BTreeMap<String, SystemCost>,
+}
+
+/// What a plan says of how its points are judged.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct RunRules {
+    /// The share of a point's operations that may fail, 0 to 1.
+    pub allow_errors: f64,
+    /// Whether systems take turns.
+    pub takes_turns: bool,
+    /// How many repeats there are, if they end once a verdict is reached; `None`: all of the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<RepeatRange>,
+}
+
+impl RunRules {
+    /// Those of a system that two plans measured: what both allow.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let ranges = self.repeats.into_iter().chain(other.repeats);
+        Self {
+            allow_errors: self.allow_errors.min(other.allow_errors),
+            takes_turns: self.takes_turns && other.takes_turns,
+            repeats: ranges.reduce(RepeatRange::and),
+        }
+    }
+}
+
+impl Default for RunRules {
+    /// Those of results without a plan.
+    fn default() -> Self {
+        Self {
+            allow_errors: ALLOW_ERRORS,
+            takes_turns: false,
+            repeats: None,
+        }
+    }
+}
+
+/// Repeats that end once a verdict is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RepeatRange {
+    /// The fewest.
+    pub least: u32,
+    /// The most.
+    pub most: u32,
+}
+
+impl RepeatRange {
+    /// A range that holds both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            least: self.least.min(other.least),
+            most: self.most.max(other.most),
+        }
+    }
 }
 
 /// The size of a data set.
@@ -48,8 +103,7 @@ impl Default for StudySettings {
         Self {
             report: ReportSettings::default(),
             slo: None,
-            allow_errors: ALLOW_ERRORS,
-            takes_turns: false,
+            rules: RunRules::default(),
             has_rates: false,
             data: None,
             background: BTreeMap::new(),

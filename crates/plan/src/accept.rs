@@ -1,13 +1,14 @@
 //! What a key accepts, and how its value is read. Given values and defaults use the same code.
 
 use super::{
-    limits::{AUTO, RATE_MAX, RATE_MIN, RATE_PERCENT_MAX, THREADS_MAX},
+    limits::{AUTO, RATE_MAX, RATE_MIN, RATE_PERCENT_MAX, REPEATS_MAX, THREADS_MAX},
     units,
 };
 use bytesize::ByteSize;
 use std::{ops::RangeInclusive, time::Duration};
 use tailmark_driver::Semantics;
 use tailmark_model::{Kind, Metric, QUANTILES, number};
+use tailmark_stats::statistics::RUNS_MIN;
 use toml::Value;
 
 /// What a key accepts.
@@ -41,6 +42,8 @@ pub enum Accept {
     Choice(&'static [&'static str]),
     /// Client counts.
     Threads,
+    /// A count of repeats, or a range of them.
+    Repeats,
     /// Any number of times in seconds, in this range, inclusive.
     Times(f64, f64),
     /// Rates.
@@ -218,6 +221,11 @@ impl std::fmt::Display for Accept {
                 "client counts from 1 to {}, such as [1, 4, 16], {{ from = 1, to = 64, factor = 2 \
                  }}, or `8..` and `8..256x1.5` to climb until there is no gain",
                 number::count(THREADS_MAX)
+            ),
+            Self::Repeats => write!(
+                f,
+                "a whole number from 1 to {REPEATS_MAX}, or a range such as `4..20`, from {RUNS_MIN} on, that ends \
+                 once a verdict is reached"
             ),
             Self::Rates => write!(
                 f,

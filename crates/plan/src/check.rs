@@ -3,7 +3,7 @@
 use super::{
     AbortLimit, Consent, DataSetPlan, DefaultInputs, Error, General, MachinePlan, MachineSettings,
     Plan, RawPlan, Reload, Sweep, SystemPlan, assumed, db_bench, effective,
-    keys::{Systems, data, report, slo},
+    keys::{Systems, data, refuse_undecidable, report, slo},
     notices,
     rate::refuse_unknown_peak,
     reader::TableReader,
@@ -55,6 +55,7 @@ impl RawPlan {
         db_bench::refuse_other_layout(&systems, &sweep)?;
         let machine = MachinePlan::read(&top.table("machine", &[])?, scale)?;
         let report = report::read(&top.table("report", &[])?, &sweep.workloads, &systems)?;
+        refuse_undecidable(&keys, &sweep, &systems, &report)?;
         let slo = slo::read(&top.table("slo", &[])?, &sweep.workloads, |time| {
             timed(time, time_scale)
         })?;

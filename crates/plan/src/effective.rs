@@ -10,7 +10,9 @@ use std::{
     sync::Arc,
 };
 use tailmark_driver::{INPUT_BYTES_MAX, SettingKind, read_file};
-use tailmark_model::{DataSize, Kind, PlanValue, Role, StudySettings, Subject, SystemCost};
+use tailmark_model::{
+    DataSize, Kind, PlanValue, Role, RunRules, StudySettings, Subject, SystemCost,
+};
 use tailmark_workload::{
     Distribution, GroupClients, GroupOperations, LengthChoice, Mix, MixedOperations, Workload,
 };
@@ -43,8 +45,7 @@ pub(super) fn settings(plan: &Plan) -> StudySettings {
     StudySettings {
         report: plan.report.clone(),
         slo: plan.slo.clone(),
-        allow_errors: plan.sweep.allow_errors,
-        takes_turns: plan.sweep.order == Order::Interleaved && plan.systems.len() > 1,
+        rules: rules(plan),
         has_rates: !plan.sweep.rates.is_empty(),
         data: data.map(|data| DataSize {
             records: data.records,
@@ -52,6 +53,15 @@ pub(super) fn settings(plan: &Plan) -> StudySettings {
         }),
         background: plan.sweep.workloads.iter().filter_map(background).collect(),
         costs: plan.systems.iter().filter_map(cost).collect(),
+    }
+}
+
+/// How the points of a plan are judged.
+fn rules(plan: &Plan) -> RunRules {
+    RunRules {
+        allow_errors: plan.sweep.allow_errors,
+        takes_turns: plan.sweep.order == Order::Interleaved && plan.systems.len() > 1,
+        repeats: plan.sweep.until_decided,
     }
 }
 

@@ -4,6 +4,8 @@ use tailmark_model::Arrivals;
 
 /// The most clients that a point may have.
 pub const THREADS_MAX: u64 = 1024;
+/// The most repeats of a point.
+pub const REPEATS_MAX: u64 = 100;
 /// The lowest rate, operations per second.
 pub const RATE_MIN: f64 = 0.1;
 /// The highest rate, operations per second.

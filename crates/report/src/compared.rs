@@ -1,10 +1,13 @@
 //! The comparisons of a report, computed once and looked up by place, so that every sentence, card,
 //! table and chart uses the same one.
 
-use std::collections::BTreeMap;
-use tailmark_model::{Bounded, Metric, PointKey, PointName, Ratios};
+use std::collections::{BTreeMap, BTreeSet};
+use tailmark_model::{Bounded, Metric, PointKey, PointName, Ratios, RepeatRange, ReportSettings};
 use tailmark_stats::{
-    Comparison, Run, Verdict, comparison::Place, comparisons, statistics::RUNS_MIN,
+    Comparison, Run, Verdict,
+    comparison::{Place, open_points},
+    comparisons,
+    statistics::RUNS_MIN,
 };
 
 /// The key of a comparison: two systems, a point, and a metric. Peaks have no thread count.
@@ -19,6 +22,8 @@ pub(crate) struct Comparisons {
     pub band: f64,
     /// How ratios are written.
     pub ratios: Option<Ratios>,
+    /// Of repeats that end once a verdict is reached, the most, and the points at which one is open.
+    pub until_decided: Option<(u32, BTreeSet<PointName>)>,
 }
 
 impl Comparisons {
@@ -32,12 +37,24 @@ impl Comparisons {
             by_name,
             band,
             ratios: None,
+            until_decided: None,
         }
     }
 
     /// The same, with ratios as the report writes them.
     pub fn with_ratios(self, ratios: Option<Ratios>) -> Self {
         Self { ratios, ..self }
+    }
+
+    /// The same with what these runs leave open, if repeats end once a verdict is reached.
+    pub fn with_open(self, runs: &[Run], systems: &[&str], report: &ReportSettings) -> Self {
+        let ranges = runs.iter().filter_map(|run| run.rules.repeats);
+        let range = ranges.reduce(RepeatRange::and);
+        let open = || open_points(runs, systems, report, self.band);
+        Self {
+            until_decided: range.map(|range| (range.most, open())),
+            ..self
+        }
     }
 
     /// How much better the first is, in the notation of the report: `+44 %`, `2.2X lower`.

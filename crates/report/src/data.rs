@@ -6,8 +6,8 @@ use std::{
     sync::OnceLock,
 };
 use tailmark_model::{
-    ALLOW_ERRORS, Fact, Header, Kind, Load, Point, ReportSettings, ResolvedRate, SloSettings,
-    System, failure::Fault, number, printable,
+    Fact, Header, Kind, Load, Point, ReportSettings, ResolvedRate, RunRules, SloSettings, System,
+    failure::Fault, number, printable,
 };
 use tailmark_stats::{
     Conditions, Inequality, Run,
@@ -108,10 +108,8 @@ pub struct SystemConditions {
     pub name: String,
     /// The conditions.
     pub conditions: Conditions,
-    /// The part of a point's operations that its plan lets fail, 0 to 1.
-    pub allow_errors: f64,
-    /// Whether it took turns with the other systems of its plan.
-    pub takes_turns: bool,
+    /// How its plan has its points judged.
+    pub rules: RunRules,
 }
 
 /// Two systems that were measured under conditions that differ.
@@ -129,8 +127,7 @@ impl SystemConditions {
     /// Adds what another study knows of the same system.
     pub(crate) fn complete_from(&mut self, other: Self) {
         self.conditions.complete_from(other.conditions);
-        self.allow_errors = self.allow_errors.min(other.allow_errors);
-        self.takes_turns &= other.takes_turns;
+        self.rules = self.rules.and(other.rules);
     }
 }
 
@@ -244,19 +241,14 @@ impl Data {
     /// a system of several plans, the minimum.
     #[must_use]
     pub fn allow_errors(&self, system: &str) -> f64 {
-        self.rules(system).0
+        self.rules(system).allow_errors
     }
 
-    /// What part of its operations may fail at a point of a system, and whether it took turns with
-    /// others. Data that is not merged is of one plan.
-    fn rules(&self, system: &str) -> (f64, bool) {
-        let own = self.conditions.get(system);
-        let own = own.map(|own| (own.allow_errors, own.takes_turns));
-        let plan = || {
-            let settings = &self.headers.first()?.settings;
-            Some((settings.allow_errors, settings.takes_turns))
-        };
-        own.or_else(plan).unwrap_or((ALLOW_ERRORS, false))
+    /// How the points of a system are judged. Data that is not merged is of one plan.
+    fn rules(&self, system: &str) -> RunRules {
+        let own = self.conditions.get(system).map(|own| own.rules);
+        let plan = || Some(self.headers.first()?.settings.rules);
+        own.or_else(plan).unwrap_or_default()
     }
 
     /// The same of all systems in words: `0.1 %`, or `0.1 % to 10 % (as each plan says)`.
@@ -296,21 +288,17 @@ impl Data {
         self.compared.0.get_or_init(|| {
             let (systems, _) = self.systems_and_ceilings();
             let systems: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
-            let ratios = self.report_settings().ratios;
-            let pairs = all_pairs(&systems);
-            Comparisons::from_pairs(&self.runs(), &pairs, self.band()).with_ratios(ratios)
+            let settings = self.report_settings();
+            let (runs, pairs) = (self.runs(), all_pairs(&systems));
+            Comparisons::from_pairs(&runs, &pairs, self.band())
+                .with_ratios(settings.ratios)
+                .with_open(&runs, &systems, &settings)
         })
     }
 
     /// The runs of all systems.
     pub(crate) fn runs(&self) -> Vec<Run> {
-        let run = |point: &Point| {
-            let (allow_errors, takes_turns) = self.rules(&point.key.system);
-            Run {
-                takes_turns,
-                ..Run::from_point(point, allow_errors)
-            }
-        };
+        let run = |point: &Point| Run::from_point(point, self.rules(&point.key.system));
         self.points.iter().map(run).collect()
     }
 

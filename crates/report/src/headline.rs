@@ -187,7 +187,7 @@ impl<'s, 'a> Topic<'s, 'a> {
                 let of_all = if steps.iter().all(|(_, is_last)| *is_last) {
                     ""
                 } else {
-                    " that all systems have"
+                    " in common"
                 };
                 format!(" at the highest thread count{of_all}")
             }

@@ -4,7 +4,7 @@
 
 use crate::{Data, SystemConditions, grid_name::UNKNOWN};
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
-use tailmark_model::{ALLOW_ERRORS, Fact, Point, PointKey, ResolvedRate, System, number};
+use tailmark_model::{Fact, Point, PointKey, ResolvedRate, RunRules, System, number};
 use tailmark_stats::{
     Conditions, RunConditions,
     comparison::RunsRead,
@@ -197,12 +197,11 @@ impl Data {
     /// The conditions of each system, by name.
     fn conditions_of_systems(&self) -> BTreeMap<String, SystemConditions> {
         let header = self.headers.first();
-        let allow_errors = header.map_or(ALLOW_ERRORS, |own| own.settings.allow_errors);
+        let rules = header.map_or_else(RunRules::default, |own| own.settings.rules);
         let conditions = |system: &System| SystemConditions {
             name: system.name.clone(),
             conditions: self.conditions_of(system),
-            allow_errors,
-            takes_turns: header.is_some_and(|own| own.settings.takes_turns),
+            rules,
         };
         let systems = self.systems.iter();
         systems.map(|s| (s.name.clone(), conditions(s))).collect()

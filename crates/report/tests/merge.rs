@@ -414,20 +414,23 @@ fn each_system_is_judged_by_the_plan_it_was_measured_under() {
         data.points.truncate(1);
         name.clone_into(&mut data.systems[0].name);
         name.clone_into(&mut data.points[0].key.system);
-        let settings = &mut data.headers[0].settings;
-        (settings.allow_errors, settings.takes_turns) = (allow_errors, takes_turns);
+        let rules = &mut data.headers[0].settings.rules;
+        (rules.allow_errors, rules.takes_turns) = (allow_errors, takes_turns);
         data
     };
     let merged = Data::merged(vec![named("P", 0.1, true), named("Q", 0.001, false)]);
     let rules = |name: &str| {
         let own = &merged.conditions[name];
-        (merged.allow_errors(name), own.takes_turns)
+        (merged.allow_errors(name), own.rules.takes_turns)
     };
     assert_eq!((rules("P"), rules("Q")), ((0.1, true), (0.001, false)));
     // The same system under two plans: what both allow.
     let again = Data::merged(vec![named("P", 0.1, true), named("P", 0.001, false)]);
     let own = &again.conditions["P"];
-    assert_eq!((own.allow_errors, own.takes_turns), (0.001, false));
+    assert_eq!(
+        (own.rules.allow_errors, own.rules.takes_turns),
+        (0.001, false)
+    );
 }
 
 #[test]

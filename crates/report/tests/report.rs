@@ -465,6 +465,6 @@ fn a_system_of_which_every_point_failed_leads_nothing() {
 fn the_plan_says_how_many_operations_may_fail() {
     let mut data = synthetic::study(SMALL);
     fill_up(&mut data, "Drive B 3.84TB", 64);
-    data.headers[0].settings.allow_errors = 0.95;
+    data.headers[0].settings.rules.allow_errors = 0.95;
     assert!(!said(&section(&data, "workloads")).contains("Not compared: "));
 }

@@ -30,7 +30,7 @@ use std::{collections::BTreeSet, path::Path, time::Duration};
 use tailmark_driver::Place;
 use tailmark_engine::Stop;
 use tailmark_machine::Space;
-use tailmark_model::number;
+use tailmark_model::{RepeatRange, number};
 use tailmark_plan::{Adopt, AskedRate, Order, Plan, Reload, Sweep, SystemPlan, Warmup};
 use tailmark_stats::steady::{WINDOW_MIN_S, WINDOWS};
 use tailmark_study::Study;
@@ -230,9 +230,10 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> DryRun {
             counted(plan.systems.len(), "system"),
             counted(plan.sweep.workloads.len(), "workload"),
             axis(&plan.sweep, up_to),
-            match plan.sweep.repeats {
-                1 => String::new(),
-                repeats => format!(" x {repeats} repeats"),
+            match (plan.sweep.until_decided, plan.sweep.repeats) {
+                (Some(RepeatRange { least, most }), _) => format!(" x {least} to {most} repeats"),
+                (None, 1) => String::new(),
+                (None, repeats) => format!(" x {repeats} repeats"),
             },
             counted(work.ladders.points(), "point"),
         ),

@@ -249,6 +249,7 @@ impl Run<'_> {
             skipped: Vec::new(),
             summary: Summary::going_on(points_kept),
             has_measured: false,
+            repeat: 0,
             idle: BTreeMap::new(),
         };
         sweep.carry_out(steps, states)
@@ -319,6 +320,8 @@ struct Sweeper<'a> {
     summary: Summary,
     /// Whether a load or a point of this run is in the study.
     has_measured: bool,
+    /// The highest repeat that was begun.
+    repeat: u32,
     /// The idle power of systems with a point in this run.
     idle: BTreeMap<String, Vec<Series>>,
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tailmark_model::{
     Censored, ErrorCount, Finding, Interval, IntervalKind, Kind, KindResult, Latencies, Packed,
-    Phase, finding, histogram, new_latencies, observation,
+    Phase, RunRules, finding, histogram, new_latencies, observation,
 };
 
 /// The words between the tag of a phase and the data missing from its lines.
@@ -21,10 +21,9 @@ const OF_THE_STUDY: &str = "of the study: ";
 /// Settings of a plan that decide which points are valid and compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoggedSettings {
-    /// The share of operations that may fail.
-    pub allow_errors: f64,
-    /// Whether systems took turns.
-    pub takes_turns: bool,
+    /// What the plan says of how its points are judged.
+    #[serde(flatten)]
+    pub rules: RunRules,
     /// The systems that are ceilings, and of which systems.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ceilings: BTreeMap<String, String>,
@@ -45,7 +44,7 @@ impl LoggedSettings {
         let damaged = |error| format!("the comment `of the study` is damaged: {error}");
         let settings: Result<Self, _> = serde_json::from_str(json).map_err(damaged);
         Some(settings.and_then(|settings| {
-            let share = settings.allow_errors;
+            let share = settings.rules.allow_errors;
             let is_share = (0.0..=1.0).contains(&share);
             is_share.then_some(settings).ok_or_else(|| {
                 format!(

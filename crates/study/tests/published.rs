@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 use std::collections::BTreeMap;
-use tailmark_model::{Bounded, Metric, Point, PointKey};
+use tailmark_model::{Bounded, Metric, Point, PointKey, RunRules};
 use tailmark_stats::{
     Run,
     comparison::{Place, comparisons},
@@ -106,7 +106,13 @@ fn runs(table: &str) -> Vec<Run> {
             key,
             phase: imported.phase,
         };
-        Run::from_point(&point, 0.0)
+        Run::from_point(
+            &point,
+            RunRules {
+                allow_errors: 0.0,
+                ..RunRules::default()
+            },
+        )
     };
     imported(table).into_iter().map(run).collect()
 }

@@ -9,12 +9,16 @@
 
 mod background;
 mod blame;
+mod decided;
 mod edges;
 mod failing;
 mod pairs;
 mod peaks;
 mod queues;
 mod verdicts;
+
+#[path = "../../../stats/src/steady/tests/normal.rs"]
+mod normal;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tailmark_driver::{

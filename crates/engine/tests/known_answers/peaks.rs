@@ -2,11 +2,7 @@
 //! true ratio, how often a verdict is false, and how often a difference is found. The draws are in
 //! closed form; the tests are those of comparisons.
 
-#[path = "../../../stats/src/steady/tests/normal.rs"]
-mod normal;
-
-use super::{monte_carlo, studies, table};
-use normal::Normal;
+use super::{monte_carlo, normal::Normal, studies, table};
 use std::thread;
 use tailmark_stats::statistics::{
     CountRun, EQUIVALENCE, SIGNIFICANCE, geometric_mean, in_turns, leave_one_out, paired_p,
@@ -85,7 +81,7 @@ impl Peaks {
         let (mut held, mut found) = (0, 0);
         for _ in 0..studies {
             let [a, b] = self.draw(&mut normal);
-            let found_ratio = peak_ratio(&a, &b).unwrap();
+            let found_ratio = peak_ratio(&a, &b, None).unwrap();
             let truth = self.ratio.exp();
             held += usize::from(found_ratio.interval.0 <= truth && truth <= found_ratio.interval.1);
             let ratio = (value(&a) / value(&b)).ln();

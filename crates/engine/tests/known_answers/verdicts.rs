@@ -6,7 +6,7 @@ use super::{data, key, monte_carlo, open, studies as drawn, table};
 use std::{sync::Arc, thread};
 use tailmark_driver::{Clients, Database};
 use tailmark_engine::{Silent, Spec, Stop, Terms};
-use tailmark_model::{Bounded, Metric, Point, PointKey};
+use tailmark_model::{Bounded, Metric, Point, PointKey, RunRules};
 use tailmark_stats::{
     Run, Verdict,
     comparison::{all_pairs, comparisons},
@@ -73,7 +73,7 @@ impl System {
             key: key.clone(),
             phase,
         };
-        Run::from_point(&point, 0.0).values[&Metric::OPS_PER_SEC].value
+        Run::from_point(&point, RunRules::default()).values[&Metric::OPS_PER_SEC].value
     }
 }
 
@@ -112,7 +112,7 @@ fn verdicts(points: &[(&[f64], &[f64])]) -> Vec<Verdict> {
         is_valid: true,
         is_client_limit: false,
         started_ms: None,
-        takes_turns: false,
+        rules: RunRules::default(),
         values: [(Metric::OPS_PER_SEC, Bounded::exact(ops))].into(),
         money: tailmark_model::MoneyBasis::default(),
         is_rate_met: true,

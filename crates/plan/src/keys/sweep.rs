@@ -1,13 +1,15 @@
 //! The sweep: `[sweep]`.
 
 use super::{
+    repeats::{self, Repeats},
     roles::{DISTRIBUTION, EVERY_POINT, POINTS, WORKLOAD},
     texts::{joined, time},
     threads::Threads as ThreadPoints,
 };
 use crate::{
     Accept::{
-        Choice, Count, Distribution, Number, Percent, Rates, Text, Threads, Time, TimeOrAuto, Words,
+        self, Choice, Count, Distribution, Number, Percent, Rates, Text, Threads, Time, TimeOrAuto,
+        Words,
     },
     AskedRate, DefaultInputs, Error, Ladder, Order, Plan, PlanKey, Reload, Warmup,
     limits::{ARRIVALS, AUTO, RATE_MAX, RATE_MIN, THREADS_MAX, YEAR},
@@ -17,7 +19,7 @@ use crate::{
     workloads::Workloads,
 };
 use std::{sync::Arc, time::Duration};
-use tailmark_model::Arrivals;
+use tailmark_model::{Arrivals, RepeatRange};
 use tailmark_workload::Workload;
 
 /// The longest default warm-up.
@@ -80,12 +82,12 @@ pub(super) const SWEEP_KEYS: &[PlanKey] = &[
         .about("auto: ends a warm-up that is not steady")
         .or("30m")
         .sets(|plan| Some(time(plan.sweep.warmup.limits()?.1))),
-    PlanKey::new("sweep", "repeats", POINTS, Count(1, 100))
-        .about("runs of each point; verdicts need 4")
+    PlanKey::new("sweep", "repeats", POINTS, Accept::Repeats)
+        .about("runs of each point; verdicts need 4; `4..20`: 4, then more until all are decided")
         .or("1")
         .flag(20, "--repeats", "COUNT")
-        .help("Runs of each point; verdicts need 4")
-        .sets(|plan| Some(plan.sweep.repeats.to_string())),
+        .help("Runs of each point; verdicts need 4; 4..20: until decided")
+        .sets(|plan| Some(repeats::text(&plan.sweep))),
     PlanKey::new("sweep", "order", POINTS, Choice(Order::NAMES))
         .about("how systems take turns; interleaved if there are repeats")
         .or_else(|inputs| Some(Order::of_repeats(inputs.repeats).name().to_owned()))
@@ -165,8 +167,10 @@ pub struct Sweep {
     /// The ladder, if client counts are climbed until there is no gain. `threads` are all its
     /// rungs; those above its end are not measured.
     pub ladder: Option<Ladder>,
-    /// The number of repeats, from 1.
+    /// The number of repeats, from 1; the most, if they end before.
     pub repeats: u32,
+    /// How many there are, if they end once a verdict is reached.
+    pub until_decided: Option<RepeatRange>,
     /// The order in which the points of several systems are measured.
     pub order: Order,
     /// Operations per second over all clients, at every thread count; `None`: a closed loop.
@@ -220,13 +224,15 @@ impl Sweep {
         let duration: Option<Duration> = keys.computed("duration", &inputs)?;
         inputs.duration = duration.map(|time| timed(time, time_scale));
         let warmup = Warmup::read(keys, &inputs, time_scale)?;
-        inputs.repeats = keys.get("repeats")?;
+        let repeats = Repeats::read(keys)?;
+        inputs.repeats = repeats.most;
         let order = keys.computed("order", &inputs)?;
         Ok(Self {
             workloads: workloads.chosen(keys)?,
             threads: threads.counts,
             ladder: threads.ladder,
-            repeats: inputs.repeats,
+            repeats: repeats.most,
+            until_decided: repeats.range,
             order: order.unwrap_or(Order::of_repeats(inputs.repeats)),
             rate: rates.rate,
             rates: rates.rates,

@@ -484,8 +484,8 @@ fn a_study_is_told_what_the_keys_of_its_plan_say() {
         (told.report.equivalence, told.report.redact),
         (Some(0.04), true)
     );
-    assert!(told.slo.is_some() && told.takes_turns && told.has_rates);
-    assert_eq!(told.allow_errors, 0.02);
+    assert!(told.slo.is_some() && told.rules.takes_turns && told.has_rates);
+    assert_eq!(told.rules.allow_errors, 0.02);
     let data = told.data.unwrap();
     assert_eq!((data.records, data.value_bytes), (10, 60.0));
 }

@@ -13,6 +13,7 @@ mod places;
 mod prepare;
 mod rates;
 mod refused;
+mod repeats;
 mod shipped;
 
 use super::{DropCaches, Error, Order, Plan, RawPlan, Reload, Warmup, report_settings};
@@ -87,7 +88,7 @@ fn a_plan_allows_the_errors_that_a_study_without_the_key_allows() {
     assert_eq!(plan(SYSTEM).sweep.allow_errors, ALLOW_ERRORS);
     let header = plan(SYSTEM).header;
     assert_eq!(header.plan["sweep.allow_errors"].value, "0.1%");
-    assert_eq!(header.settings.allow_errors, ALLOW_ERRORS);
+    assert_eq!(header.settings.rules.allow_errors, ALLOW_ERRORS);
 }
 
 #[test]

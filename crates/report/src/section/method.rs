@@ -97,9 +97,15 @@ fn definitions(data: &Data) -> Text {
              an interval that holds for all thread counts that may be the peak. The verdict is better \
              or worse if p, adjusted (Holm) over all points or all peaks of a metric, is below 0.05 \
              and the ratio is not {}. It is equivalent if the whole 95 % interval of the ratio is. \
-             Otherwise, no difference is shown.",
+             Otherwise, no difference is shown.{}",
             statistics::RUNS_MIN,
             compare::within(sweep.comparisons),
+            if sweep.comparisons.until_decided.is_some() {
+                " Repeats ended once verdicts were reached; p and intervals allow for looking after \
+                 each repeat (limits of Wang and Tsiatis)."
+            } else {
+                ""
+            },
         )
     };
     let text = Text::plain(text).and(valid).and(merged);

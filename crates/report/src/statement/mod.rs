@@ -1,5 +1,6 @@
 //! Sentences about one workload, modelled on those of the published studies.
 
+mod ended;
 mod latency;
 mod overlap;
 mod peak;
@@ -55,6 +56,7 @@ pub fn statements<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<T
         lines.extend(curves.flat_map(|system| shape::of_curve(group, system, latency)));
         lines.extend(shape::still_rising(group, systems, latency));
     }
+    lines.extend(ended::ended(group, sweep));
     lines.extend(skipped(group, sweep));
     lines
 }

@@ -254,7 +254,7 @@ fn failures_after_the_end_are_in_no_rate_and_those_before_it_are() {
         count: failed,
         example: "no answer".to_owned(),
     }];
-    data.headers[0].settings.allow_errors = 1.0;
+    data.headers[0].settings.rules.allow_errors = 1.0;
     let in_time = (failed - failed / 2) as f64 / seconds;
     let errors = &tables("errors", &data)[0].rows[0];
     let stated = errors.cells[5].value.unwrap().value;
@@ -290,7 +290,7 @@ fn a_peak_of_0_is_called_so() {
         let read = point.phase.kinds.get_mut(&Kind::Read).unwrap();
         (read.errors, read.count) = (read.count, 0);
     }
-    data.headers[0].settings.allow_errors = 1.0;
+    data.headers[0].settings.rules.allow_errors = 1.0;
     let cards = blocks("summary", &data).into_iter();
     let cards: Vec<String> = cards.map(|block| format!("{block:?}")).collect();
     let cards = cards.concat();

@@ -22,7 +22,7 @@ use std::{
 };
 use systems::system;
 use tailmark_model::{
-    Arrivals, Censored, Fact, Header, Kind, KindResult, Metric, Phase, Point, PointKey,
+    Arrivals, Censored, Fact, Header, Kind, KindResult, Metric, Phase, Point, PointKey, RunRules,
     finding::{CLIENT_SATURATED, RATE_NOT_MET},
     number,
 };
@@ -113,7 +113,7 @@ fn compared(data: &Data, pair: (&str, &str)) -> Vec<Comparison> {
     let runs: Vec<Run> = data
         .points
         .iter()
-        .map(|p| Run::from_point(p, 0.001))
+        .map(|p| Run::from_point(p, RunRules::default()))
         .collect();
     comparisons(&runs, &[(pair.0.into(), pair.1.into())], 0.03)
 }

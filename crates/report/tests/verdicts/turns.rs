@@ -20,7 +20,7 @@ fn unbalanced() -> Data {
         let turn = 2 * u64::try_from(at[repeat]).unwrap() + u64::from(point.key.threads > 4);
         point.phase.started_ms = Some(1_000 + turn);
     }
-    data.headers[0].settings.takes_turns = true;
+    data.headers[0].settings.rules.takes_turns = true;
     data
 }
 

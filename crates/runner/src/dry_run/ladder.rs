@@ -1,12 +1,22 @@
 //! Ladders of client counts in a dry run. Where they end is unknown in advance.
 
 use crate::steps::Ladders;
-use tailmark_model::number;
+use tailmark_model::{RepeatRange, number};
 use tailmark_plan::{Plan, Sweep};
 use tailmark_stats::ladder::{GAIN_MIN, RUNS_MIN};
 
-/// When ladders end: lines for a person.
+/// When ladders and repeats end: lines for a person.
 pub(super) fn lines(plan: &Plan, ladders: &Ladders<'_>) -> Vec<String> {
+    if let Some(RepeatRange { least, most }) = plan.sweep.until_decided {
+        let metric = plan
+            .report
+            .metric
+            .map_or_else(String::new, |metric| format!(" and {}", metric.row().title));
+        return vec![format!(
+            "  repeats: {least} of each point, then more until every pair of systems is better, worse or \
+             equivalent in ops/s{metric}, {most} at most; verdicts allow for it"
+        )];
+    }
     if plan.sweep.ladder.is_none() {
         return Vec::new();
     }
@@ -43,6 +53,11 @@ pub(super) fn thread_counts(sweep: &Sweep) -> String {
 
 /// How often each point is measured; `None` if once.
 pub(super) fn repeats(sweep: &Sweep) -> Option<String> {
+    if let Some(RepeatRange { least, most }) = sweep.until_decided {
+        return Some(format!(
+            "{least} times over, then each point again until its verdicts are decided, {most} times at most:"
+        ));
+    }
     match (sweep.repeats, sweep.ladder) {
         (1, _) => None,
         (repeats, None) => Some(format!("{repeats} times over:")),

@@ -2,6 +2,7 @@
 //! steps since. Every step follows from it and the plan alone, so a resumed run takes the same
 //! steps as an uninterrupted one.
 
+use super::open::{self, Open};
 use crate::{Error, retry, warmup::WarmupLength};
 use std::time::Duration;
 use tailmark_model::{
@@ -20,10 +21,12 @@ const SAME_S: f64 = 0.5;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Known {
     /// In the order in which they were added.
-    runs: Vec<Run>,
+    pub(super) runs: Vec<Run>,
     /// Points that are measured again, although they are there.
     retried: Vec<PointKey>,
     rates: Vec<ResolvedRate>,
+    /// Which points get a further repeat.
+    pub(super) open: Open,
 }
 
 /// Facts about a measured point.
@@ -36,6 +39,8 @@ pub struct Run {
     /// The length of its warm-up, seconds, if a rule ended it. A warm-up that was cut off because
     /// the database went away does not show how long one must be.
     pub warmup_s: Option<f64>,
+    /// Its numbers, if repeats end once a verdict is reached.
+    pub judged: Option<tailmark_stats::Run>,
 }
 
 impl Run {
@@ -49,6 +54,7 @@ impl Run {
             is_client_saturated: CLIENT_SATURATED.is_among(&phase.findings),
             fault: phase.fault(plan.sweep.allow_errors),
             warmup_s: warmup.map(|warmup| warmup.length_s()),
+            judged: open::judged(plan, point),
         }
     }
 }
@@ -61,6 +67,7 @@ impl Known {
             runs: Vec::new(),
             retried: retry::retried(plan, study)?,
             rates: study.resolved_rates()?,
+            open: Open::default(),
         };
         study.each_point_total(|point| {
             let kept = warmups.iter().find(|kept| kept.key == point.key);
@@ -70,6 +77,7 @@ impl Known {
                 ..Run::new(plan, &point)
             });
         })?;
+        known.open = Open::default().after(plan, &known, 0);
         Ok(known)
     }
 
@@ -78,6 +86,8 @@ impl Known {
         self.runs.retain(|run| run.key != point.key);
         self.retried.retain(|key| *key != point.key);
         self.runs.push(Run::new(plan, point));
+        let open = std::mem::take(&mut self.open);
+        self.open = open.after(plan, self, point.key.repeat);
     }
 
     /// Adds a resolved rate.

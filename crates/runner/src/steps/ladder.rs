@@ -1,9 +1,9 @@
-//! The ladders of a sweep, and which of their rungs are measured.
+//! The ladders of a sweep, and which of their rungs and repeats are measured.
 //!
 //! Each system climbs until its own rungs end the ladder (`stats::ladder`). All systems are
 //! measured at every rung that any of them reached, so that they can be compared there.
 
-use super::{Known, Outlook};
+use super::{Known, Outlook, open::Open};
 use std::{collections::BTreeMap, sync::Arc};
 use tailmark_plan::{Plan, PlanPoint, SystemPlan};
 use tailmark_stats::ladder::{Climb, End, Rung, beginning, climb};
@@ -12,6 +12,8 @@ use tailmark_workload::Workload;
 /// The ladders of a plan, one for each system and workload; empty for lists of client counts.
 pub struct Ladders<'a> {
     plan: &'a Plan,
+    /// Which points get a further repeat; `None`: all of them.
+    open: Option<Open>,
     /// Systems that can be measured.
     systems: usize,
     /// Of each workload, the clients of the highest rung that is measured.
@@ -30,6 +32,10 @@ impl<'a> Ladders<'a> {
     ) -> Self {
         let mut ladders = Self {
             plan,
+            open: match outlook {
+                Outlook::Known => Some(known.open.clone()),
+                Outlook::UpTo => Some(known.open.clone()).filter(|open| open.is_over(plan)),
+            },
             systems: systems.len(),
             highest: Vec::new(),
             ends: Vec::new(),
@@ -67,8 +73,13 @@ impl<'a> Ladders<'a> {
         own.all(|(_, _, end)| end.is_some())
     }
 
-    /// Whether a point is measured, as far as known: it is not a rung, or a system has reached it.
+    /// Whether a point is measured, as far as known: a verdict is open before its repeat, and it is not
+    /// a rung, or a system has reached it.
     pub fn is_reached(&self, point: &PlanPoint<'_>) -> bool {
+        let mut open = self.open.iter();
+        if !open.all(|open| open.is_due(self.plan, point)) {
+            return false;
+        }
         if self.highest.is_empty() || point.rate.is_some() {
             return true;
         }
@@ -82,9 +93,14 @@ impl<'a> Ladders<'a> {
         self.systems * self.plan.points().filter(|p| self.is_reached(p)).count()
     }
 
-    /// Whether that is known: every ladder has ended.
+    /// Whether that is known: every ladder has ended, and no point may get another repeat.
     pub fn have_ended(&self) -> bool {
-        self.ends.iter().all(|(_, _, end)| end.is_some())
+        let mut open = self.open.iter();
+        let are_repeats_known = match self.plan.sweep.until_decided {
+            None => true,
+            Some(_) => self.open.is_some() && open.all(|open| open.is_over(self.plan)),
+        };
+        are_repeats_known && self.ends.iter().all(|(_, _, end)| end.is_some())
     }
 
     /// The clients of the highest rung of each workload whose ladders have ended.

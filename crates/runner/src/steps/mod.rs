@@ -13,6 +13,7 @@
 mod data;
 mod known;
 mod ladder;
+mod open;
 
 pub use data::{DataState, Make};
 pub use known::Known;

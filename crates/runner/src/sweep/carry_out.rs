@@ -85,6 +85,7 @@ impl<'a> Sweeper<'a> {
                 key,
                 warmup,
             } => {
+                self.tell_open(steps.ladders(), key.repeat);
                 let state = &mut states[system];
                 state.had_turn = true;
                 let Some(MeasuredPoint { point, settled }) =

@@ -63,9 +63,47 @@ impl Sweeper<'_> {
     }
 }
 
-/// Reports the number of points, if it changes while ladders are climbed.
+impl Sweeper<'_> {
+    /// Reports the points that are open before a repeat that only they get, once.
+    pub(super) fn tell_open(&mut self, ladders: &Ladders<'_>, repeat: u32) {
+        let range = self.plan.sweep.until_decided;
+        let Some(range) = range.filter(|range| repeat > range.least.max(self.repeat)) else {
+            return;
+        };
+        self.repeat = repeat;
+        let grid = self.plan.grid();
+        let again = grid.map(|point| PlanPoint { repeat, ..point });
+        let open: Vec<_> = again.filter(|point| ladders.is_reached(point)).collect();
+        let name = |point: &PlanPoint<'_>| {
+            let place = match point.rate {
+                Some(rate) => rate.to_string(),
+                None => number::threads(point.threads),
+            };
+            format!("{} at {place}", point.workload.name)
+        };
+        let named: Vec<_> = open.iter().take(OPEN_NAMED).map(name).collect();
+        let more = if open.len() > named.len() {
+            ", ..."
+        } else {
+            ""
+        };
+        let verb = if open.len() == 1 { "is" } else { "are" };
+        self.observer.notice(&format!(
+            "repeat {repeat} of at most {}: {} of {} {verb} open ({}{more})",
+            range.most,
+            open.len(),
+            number::plural(self.plan.grid().count() as u64, "point"),
+            named.join(", ")
+        ));
+    }
+}
+
+/// The most open points that are named.
+const OPEN_NAMED: usize = 3;
+
+/// Reports the number of points, if it changes while ladders are climbed and verdicts are reached.
 pub(super) fn tell_points(plan: &Plan, ladders: &Ladders<'_>, observer: &dyn Observer) {
-    if plan.sweep.ladder.is_some() {
+    if plan.sweep.ladder.is_some() || plan.sweep.until_decided.is_some() {
         observer.points_known(ladders.points(), ladders.have_ended());
     }
 }

@@ -103,6 +103,7 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
             workloads,
             threads: threads.to_vec(),
             ladder: None,
+            until_decided: None,
             repeats: 1,
             order: Order::Systems,
             rate: None,

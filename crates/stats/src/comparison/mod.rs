@@ -7,20 +7,22 @@
 mod copies;
 mod ends;
 mod family;
+mod open;
 mod peaks;
 mod run;
 mod turns;
 mod verdict;
 
 pub use copies::RunsRead;
+pub use open::open_points;
 pub use run::{BACKGROUND_DONE, BACKGROUND_DUE, DISTURBANCES, QUICKENING, Run, background_kept};
 pub use verdict::{Verdict, is_within};
 
-use crate::statistics::{self, EQUIVALENCE, Estimate, RUNS_MIN};
+use crate::statistics::{self, EQUIVALENCE, Estimate, Look, RUNS_MIN};
 use ends::is_between;
 use family::Families;
 use std::collections::{BTreeMap, BTreeSet};
-use tailmark_model::{Arrivals, Bound, Bounded, Header, Metric, PointKey, PointName};
+use tailmark_model::{Arrivals, Bound, Bounded, Header, Metric, PointKey, PointName, RepeatRange};
 use turns::Positions;
 use verdict::judge;
 
@@ -409,6 +411,8 @@ fn compare_values(
         }
         None => (Test::Welch, statistics::welch(&of_a, &of_b)),
     };
+    let look = Look::after(of_a.len().min(of_b.len()), range(runs_a, runs_b));
+    let difference = difference.map(|difference| difference.at(look));
     let is_tested = difference.is_some() && of_a.len().min(of_b.len()) >= RUNS_MIN;
     let mut found = Comparison {
         workload: runs_a[0].key.workload.clone(),
@@ -436,6 +440,14 @@ fn compare_values(
     };
     found.bound_by(bound);
     Some(found)
+}
+
+/// The range of repeats of these runs, if they end once a verdict is reached; of several ranges, the
+/// widest.
+fn range(runs_a: &[&Run], runs_b: &[&Run]) -> Option<RepeatRange> {
+    let ranges = runs_a.iter().chain(runs_b);
+    let ranges = ranges.filter_map(|run| run.rules.repeats);
+    ranges.reduce(RepeatRange::and)
 }
 
 /// The band of practical equivalence of a plan, as a fraction: 0.03 is 3 %.

@@ -136,7 +136,11 @@ fn of_two<'r>(
         let counts = peak.counts.iter();
         counts.map(|own| own.iter().map(run).collect()).collect()
     };
-    let ratio = statistics::peak_ratio(&count_runs(of_a), &count_runs(of_b));
+    let ratio = statistics::peak_ratio(
+        &count_runs(of_a),
+        &count_runs(of_b),
+        super::range(&every(of_a), &every(of_b)),
+    );
     let [mean_a, mean_b] = found.centers.map(|center| center.value);
     let slope = ratio.map_or(0.0, |ratio| ratio.slope);
     let drift = slope * (positions.mean(&runs_a) - positions.mean(&runs_b));

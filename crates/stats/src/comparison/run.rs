@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use tailmark_model::{
-    Bounded, FindingCode, Header, Metric, MoneyBasis, Observed, Phase, Point, PointKey,
+    Bounded, FindingCode, Metric, MoneyBasis, Observed, Phase, Point, PointKey, RunRules,
     finding::{
         BACKGROUND_RATE_NOT_MET, CLIENT_SATURATED, DEVICE_THROTTLED, MACHINE_BUSY, NODES_DOWN,
         OTHER_LOAD, RATE_NOT_MET, SERVER_CHANGED, SETTINGS_LEFT, STEAL, WOKEN_LATE,
@@ -44,8 +44,8 @@ pub struct Run {
     pub is_client_limit: bool,
     /// When it began, milliseconds since 1970 UTC.
     pub started_ms: Option<u64>,
-    /// Whether the systems of its study take turns.
-    pub takes_turns: bool,
+    /// What its plan says.
+    pub rules: RunRules,
     /// The known values.
     pub values: BTreeMap<Metric, Bounded>,
     /// The basis of those that are money.
@@ -61,15 +61,15 @@ pub struct Run {
 }
 
 impl Run {
-    /// The numbers of a point, of whose operations this share may fail.
-    pub fn from_point(point: &Point, allow_errors: f64) -> Self {
+    /// The numbers of a point that is judged so.
+    pub fn from_point(point: &Point, rules: RunRules) -> Self {
         let known = |metric: Metric| Some((metric, metric.value(&point.phase)?));
         Self {
             key: point.key.clone(),
-            is_valid: point.phase.fault(allow_errors).is_none(),
+            is_valid: point.phase.fault(rules.allow_errors).is_none(),
             is_client_limit: CLIENT_SATURATED.is_among(&point.phase.findings),
             started_ms: point.phase.started_ms,
-            takes_turns: false,
+            rules,
             values: Metric::all()
                 .filter(|metric| metric.ranks())
                 .filter_map(known)
@@ -90,14 +90,6 @@ impl Run {
     /// energy of the same parts.
     pub fn is_comparable(&self, other: &Self, metric: Metric) -> bool {
         self.money.is_like(&other.money, metric)
-    }
-
-    /// The same with the header of its study, whose plan says whether systems take turns.
-    pub fn of_study(point: &Point, header: &Header) -> Self {
-        Self {
-            takes_turns: header.settings.takes_turns,
-            ..Self::from_point(point, header.settings.allow_errors)
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Runs for the tests of comparisons, and a comparison turned round.
 
 use super::*;
-use tailmark_model::PointKey;
+use tailmark_model::{PointKey, RunRules};
 
 /// Runs at one thread count, around a value; without validity only the first is not.
 pub(super) fn runs(system: &str, threads: u32, ops: f64, is_valid: bool) -> Vec<Run> {
@@ -18,7 +18,7 @@ pub(super) fn runs(system: &str, threads: u32, ops: f64, is_valid: bool) -> Vec<
         is_valid: is_valid || repeat > 1,
         is_client_limit: false,
         started_ms: None,
-        takes_turns: false,
+        rules: RunRules::default(),
         values: BTreeMap::from([(Metric::OPS_PER_SEC, Bounded::exact(ops * factor))]),
         money: tailmark_model::MoneyBasis::default(),
         is_rate_met: true,

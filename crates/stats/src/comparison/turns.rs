@@ -41,7 +41,7 @@ impl Positions {
 
 /// When a run began, if the systems of its study take turns.
 fn turn(run: &Run) -> Option<u64> {
-    run.started_ms.filter(|_| run.takes_turns)
+    run.started_ms.filter(|_| run.rules.takes_turns)
 }
 
 #[cfg(test)]
@@ -56,7 +56,7 @@ mod tests {
         for ((run, at), noise) in all.iter_mut().zip(began).zip([1.001, 0.999, 1.0, 1.001]) {
             let value = ops * noise * (-0.015 * at as f64).exp();
             run.values = [(Metric::OPS_PER_SEC, Bounded::exact(value))].into();
-            (run.started_ms, run.takes_turns) = (Some(1_000 + at), true);
+            (run.started_ms, run.rules.takes_turns) = (Some(1_000 + at), true);
         }
         all
     }
@@ -81,7 +81,9 @@ mod tests {
             drifting("b", 100.0, [1, 2, 5, 6]),
         ]
         .concat();
-        untimed.iter_mut().for_each(|run| run.takes_turns = false);
+        untimed
+            .iter_mut()
+            .for_each(|run| run.rules.takes_turns = false);
         let welch = &comparisons(&untimed, &all_pairs(&["a", "b"]), 0.03)[0];
         assert_eq!(
             (welch.verdict, welch.test),

@@ -6,6 +6,7 @@
 
 mod change;
 mod holm;
+mod look;
 mod peak;
 mod power;
 mod rank_sum;
@@ -16,6 +17,7 @@ mod welch;
 
 pub use change::{CHANGE_SIGNIFICANCE, ChangePoint, SIDE_MIN, change_points};
 pub use holm::holm;
+pub use look::Look;
 pub use peak::{CountRun, PeakRatio, leave_one_out, may_be_peak, peak_interval, peak_ratio};
 pub use power::{POWER, smallest_difference, smallest_ruled_out};
 pub use rank_sum::rank_sum_p;

@@ -18,7 +18,7 @@
 mod trend;
 
 use super::{
-    Logs, RUNS_MIN, SIGNIFICANCE,
+    Logs, Look, RUNS_MIN, SIGNIFICANCE,
     student::{t_above, t_quantile},
     welch::{Gap, ROUNDING},
 };
@@ -26,6 +26,7 @@ pub use trend::CountRun;
 use trend::Trend;
 
 use std::collections::BTreeSet;
+use tailmark_model::RepeatRange;
 
 /// The share of alpha for judging counts implausible, for each system with several.
 const IMPLAUSIBLE: f64 = 0.1;
@@ -49,27 +50,33 @@ pub struct PeakRatio {
 /// positions and the counts took turns too, their common linear trend is removed first. On a
 /// ladder, counts follow each other and no trend is removed: over such a distance its error would
 /// exceed the differences. `None` if a count has fewer than two runs, a value is not positive, or
-/// no run differs from the others of its count.
-pub fn peak_ratio(a: &[Vec<CountRun>], b: &[Vec<CountRun>]) -> Option<PeakRatio> {
+/// no run differs from the others of its count. `repeats` is their range, if they end by themselves.
+pub fn peak_ratio(
+    a: &[Vec<CountRun>],
+    b: &[Vec<CountRun>],
+    repeats: Option<RepeatRange>,
+) -> Option<PeakRatio> {
     let (a, b, slope) = logs_of(a, b)?;
     let peaks = Peaks::new(&a, &b);
     if peaks.gaps.iter().flatten().all(|gap| !gap.has_noise()) {
         return None;
     }
-    let interval = peaks.interval(SIGNIFICANCE);
+    let runs_min = [(0, &a), (1, &b)]
+        .into_iter()
+        .flat_map(|(side, logs)| logs.iter().zip(peaks.plausible(side, SIGNIFICANCE)))
+        .filter(|(_, is_plausible)| *is_plausible)
+        .map(|(logs, _)| logs.count as usize)
+        .min()?;
+    let look = Look::after(runs_min, repeats);
+    let interval = |alpha| {
+        let (low, high): (f64, f64) = peaks.interval(look.nominal(alpha));
+        (low.exp(), high.exp())
+    };
     Some(PeakRatio {
-        interval: (interval.0.exp(), interval.1.exp()),
-        one_sided: {
-            let (low, high) = peaks.interval(2.0 * SIGNIFICANCE);
-            (low.exp(), high.exp())
-        },
-        p: peaks.p(),
-        runs_min: [(0, &a), (1, &b)]
-            .into_iter()
-            .flat_map(|(side, logs)| logs.iter().zip(peaks.plausible(side, SIGNIFICANCE)))
-            .filter(|(_, is_plausible)| *is_plausible)
-            .map(|(logs, _)| logs.count as usize)
-            .min()?,
+        interval: interval(SIGNIFICANCE),
+        one_sided: interval(2.0 * SIGNIFICANCE),
+        p: look.over_all(peaks.p()),
+        runs_min,
         slope,
     })
 }
@@ -330,7 +337,7 @@ mod tests {
     #[test]
     fn of_one_count_each_it_is_the_test_of_welch() {
         let (a, b) = ([100.0, 103.0, 101.0, 99.0], [90.0, 95.0, 91.0, 92.0]);
-        let found = peak_ratio(&untimed(&[&a]), &untimed(&[&b])).unwrap();
+        let found = peak_ratio(&untimed(&[&a]), &untimed(&[&b]), None).unwrap();
         let expected = welch(&a, &b).unwrap();
         assert!((found.p / expected.p - 1.0).abs() < 1e-9, "{found:?}");
         assert!((found.interval.0 - expected.ratio.low).abs() < 1e-9);
@@ -347,7 +354,7 @@ mod tests {
         assert!((0.0001..0.5).contains(&p), "{p}");
         assert!(peaks.interval(p * 1.000_1).0 > 0.0);
         assert!(peaks.interval(p / 1.000_1).0 < 0.0);
-        let turned = peak_ratio(&b, &a).unwrap();
+        let turned = peak_ratio(&b, &a, None).unwrap();
         assert!((turned.p / p - 1.0).abs() < 1e-9);
     }
 
@@ -393,11 +400,11 @@ mod tests {
         assert_eq!(leave_one_out(&counts), chosen);
         let a = [&at_8[..], &[903.9, 906.4]];
         let b = [900.0, 905.0, 890.0, 897.0, 903.0];
-        let found = peak_ratio(&untimed(&a), &untimed(&[&b])).unwrap();
+        let found = peak_ratio(&untimed(&a), &untimed(&[&b]), None).unwrap();
         assert!(found.p < 0.001 && found.runs_min == 5, "{found:?}");
         // One that may be the peak counts.
         let high = [&at_8[..], &[1103.9, 1106.4]];
-        let of_high = peak_ratio(&untimed(&high), &untimed(&[&b])).unwrap();
+        let of_high = peak_ratio(&untimed(&high), &untimed(&[&b]), None).unwrap();
         assert_eq!(of_high.runs_min, 2);
     }
 
@@ -453,14 +460,14 @@ mod tests {
         };
         let a = [count(100.0, 0.0), count(110.0, 2.0)];
         let b = [count(98.0, 1.0), count(105.0, 3.0)];
-        let found = peak_ratio(&a, &b).unwrap();
+        let found = peak_ratio(&a, &b, None).unwrap();
         assert!(found.p < 0.01, "{found:?}");
         let untimed = |counts: &[Vec<CountRun>]| -> Vec<Vec<CountRun>> {
             let runs =
                 |runs: &Vec<CountRun>| runs.iter().map(|(_, value)| (None, *value)).collect();
             counts.iter().map(runs).collect()
         };
-        assert!(peak_ratio(&untimed(&a), &untimed(&b)).unwrap().p > 0.05);
+        assert!(peak_ratio(&untimed(&a), &untimed(&b), None).unwrap().p > 0.05);
     }
 
     #[test]
@@ -477,7 +484,7 @@ mod tests {
         };
         let falling = [count(100.0, 0.0), count(90.0, 1.0), count(80.0, 2.0)];
         let rising = [count(80.0, 0.0), count(90.0, 1.0), count(100.0, 2.0)];
-        let found = peak_ratio(&falling, &rising).unwrap();
+        let found = peak_ratio(&falling, &rising, None).unwrap();
         assert_eq!(found.slope, 0.0);
         assert!(found.p > 0.5, "{found:?}");
     }

@@ -4,7 +4,7 @@
 //! B. L. Welch, "The generalization of Student's problem when several different population
 //! variances are involved", Biometrika 34 (1947); degrees of freedom by Satterthwaite.
 
-use super::{Estimate, Logs, SIGNIFICANCE, student};
+use super::{Estimate, Logs, Look, SIGNIFICANCE, student};
 
 /// The difference of two systems' runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -14,29 +14,31 @@ pub struct Difference {
     pub ratio: Estimate,
     /// The probability of a difference this large or larger by chance.
     pub p: f64,
-    mean: f64,
-    error: f64,
-    freedom: f64,
+    /// The distance of the one-sided 95 % ends, in logarithms.
+    one_sided: f64,
+    gap: Gap,
 }
 
 impl Difference {
     /// The upper end of the one-sided 95 % interval of the ratio: the true ratio is not above it.
     pub fn at_most(&self) -> f64 {
-        (self.mean + self.one_sided()).exp()
+        (self.gap.mean + self.one_sided).exp()
     }
 
     /// The lower end: the true ratio is not below it.
     pub fn at_least(&self) -> f64 {
-        (self.mean - self.one_sided()).exp()
+        (self.gap.mean - self.one_sided).exp()
     }
 
-    fn one_sided(&self) -> f64 {
-        student::t_quantile(1.0 - SIGNIFICANCE, self.freedom) * self.error
+    /// The same, if it is looked at so.
+    #[must_use]
+    pub fn at(self, look: Look) -> Self {
+        self.gap.seen_at(look)
     }
 }
 
 /// The difference of two means of logarithms, with its uncertainty.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Gap {
     pub mean: f64,
     /// The standard error.
@@ -73,26 +75,27 @@ impl Gap {
     /// The difference with interval and p; `None` if the runs of neither side differ, because their
     /// noise is then unknown and nothing is certain.
     pub fn difference(self) -> Option<Difference> {
+        self.has_noise().then(|| self.seen_at(Look::ONLY))
+    }
+
+    fn seen_at(self, look: Look) -> Difference {
         let Self {
             mean,
             error,
             freedom,
         } = self;
-        if !self.has_noise() {
-            return None;
-        }
-        let half = student::t_quantile(1.0 - SIGNIFICANCE / 2.0, freedom) * error;
-        Some(Difference {
+        let half = |alpha| student::t_quantile(1.0 - look.nominal(alpha) / 2.0, freedom) * error;
+        let of_interval = half(SIGNIFICANCE);
+        Difference {
             ratio: Estimate {
                 value: mean.exp(),
-                low: (mean - half).exp(),
-                high: (mean + half).exp(),
+                low: (mean - of_interval).exp(),
+                high: (mean + of_interval).exp(),
             },
-            p: student::t_two_sided(mean / error, freedom),
-            mean,
-            error,
-            freedom,
-        })
+            p: look.over_all(student::t_two_sided(mean / error, freedom)),
+            one_sided: half(2.0 * SIGNIFICANCE),
+            gap: self,
+        }
     }
 }
 
@@ -120,7 +123,11 @@ mod tests {
         let t = -2.0 / 2.5_f64.sqrt();
         let freedom = 2.5_f64.powi(2) / (0.5_f64.powi(2) / 4.0 + 4.0 / 4.0);
         assert!((found.ratio.value - f64::exp(-2.0)).abs() < 1e-9);
-        assert!((found.freedom - freedom).abs() < 1e-9, "{}", found.freedom);
+        assert!(
+            (found.gap.freedom - freedom).abs() < 1e-9,
+            "{}",
+            found.gap.freedom
+        );
         assert!((found.p - student::t_two_sided(t, freedom)).abs() < 1e-12);
         // By numerical integration: p, and t at 97.5 % for this freedom, 2.458823710.
         assert!((found.p - 0.253_702_406).abs() < 1e-8, "{}", found.p);

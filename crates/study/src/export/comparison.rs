@@ -101,7 +101,7 @@ mod tests {
             is_valid: true,
             is_client_limit: false,
             started_ms: None,
-            takes_turns: false,
+            rules: tailmark_model::RunRules::default(),
             values: BTreeMap::from([(Metric::OPS_PER_SEC, Bounded::exact(*value))]),
             money: tailmark_model::MoneyBasis::default(),
             is_rate_met: true,

@@ -53,8 +53,7 @@ fn write(study: &Study, mut out: &mut dyn Write) -> Result<(), Error> {
         .map_err(failed(FORMAT.name))?;
     let settings = study.header()?.settings;
     let settings = LoggedSettings {
-        allow_errors: settings.allow_errors,
-        takes_turns: settings.takes_turns,
+        rules: settings.rules,
         ceilings: study
             .systems()?
             .into_iter()

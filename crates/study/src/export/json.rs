@@ -38,7 +38,7 @@ pub const FORMAT: Format = Format {
 fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
     let header = study.header()?;
     let (allowed, systems, facts) = (
-        header.settings.allow_errors,
+        header.settings.rules.allow_errors,
         study.systems()?,
         study.facts()?,
     );
@@ -62,7 +62,7 @@ fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
     let mut points = document.list("points")?;
     study.each_point(|measured| {
         if read.is_new(&measured) {
-            runs.push(Run::of_study(&measured, &header));
+            runs.push(Run::from_point(&measured, header.settings.rules));
             curves.add(&measured, allowed);
         }
         if let Some(ms) = measured.phase.started_ms {
@@ -201,7 +201,7 @@ fn phase(phase: &Phase, header: &Header) -> Value {
         "censored_operations": phase.censored,
         "ops_per_sec": phase.ops_per_sec(),
         "errors_per_sec": phase.errors_per_sec(),
-        "valid": phase.fault(header.settings.allow_errors).is_none(),
+        "valid": phase.fault(header.settings.rules.allow_errors).is_none(),
         "errors": phase.errors(),
         "errors_by_cause": phase.errors.iter().map(error).collect::<Vec<_>>(),
         "findings": phase.findings.iter().map(finding).collect::<Vec<_>>(),

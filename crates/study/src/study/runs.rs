@@ -15,7 +15,7 @@ impl Study {
         let (mut runs, mut read) = (Vec::new(), RunsRead::default());
         self.each_point_total(|point| {
             if read.is_new(&point) {
-                runs.push(Run::of_study(&point, header));
+                runs.push(Run::from_point(&point, header.settings.rules));
             }
         })?;
         Ok(runs)

@@ -33,7 +33,7 @@ pub fn searches(study: &Study) -> Result<Option<(SloSettings, Vec<Slo>)>, Error>
                 &settings,
                 &points,
                 &trials,
-                header.settings.allow_errors,
+                header.settings.rules.allow_errors,
             );
             searches.push(slo);
         }

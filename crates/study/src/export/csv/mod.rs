@@ -163,7 +163,7 @@ fn phase_headings() -> impl Iterator<Item = String> {
 /// same cells.
 fn phase_rows(first: &[String], phase: &Phase, header: &Header) -> Vec<Vec<String>> {
     let is_valid = phase
-        .fault(header.settings.allow_errors)
+        .fault(header.settings.rules.allow_errors)
         .is_none()
         .to_string();
     let findings = phase.findings.iter();

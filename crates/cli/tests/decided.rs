@@ -1,0 +1,126 @@
+//! Repeats that end once a verdict is reached, by the whole program on simulated databases.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has failed, and says so"
+)]
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+use tailmark_testing::{Program, assert_says, err, out};
+use tempfile::TempDir;
+
+const TAILMARK: Program = Program(env!("CARGO_BIN_EXE_tailmark"));
+
+/// Two systems a quarter apart with one thread and alike with five, because one of them has four
+/// servers and the other five.
+const PLAN: &str = r#"
+[database]
+driver = "sim"
+[dataset]
+records = 1_000
+[sweep]
+workloads = "ycsb-c"
+threads = [1, 5]
+duration = "2s"
+warmup = "0s"
+repeats = "4..20"
+[[system]]
+name = "fast"
+database.model = "constant 80us; servers 4; run-noise 5%"
+[[system]]
+name = "slow"
+database.model = "constant 100us; servers 5; run-noise 5%"
+"#;
+
+fn run(dir: &Path, more: &[&str]) -> String {
+    fs::write(dir.join("plan.toml"), PLAN).unwrap();
+    let run = TAILMARK.run(dir, &[&["run", "plan.toml", "-o", "out"], more].concat());
+    assert_eq!(run.status.code(), Some(0), "{}", err(&run));
+    out(&run) + &err(&run)
+}
+
+/// The repeats of each system at each thread count.
+fn repeats(dir: &Path) -> BTreeMap<(String, u64), Vec<u64>> {
+    let mut repeats: BTreeMap<_, Vec<u64>> = BTreeMap::new();
+    for point in TAILMARK.points(dir) {
+        let threads = point["threads"].as_u64().unwrap();
+        let system = point["system"].as_str().unwrap().to_owned();
+        let repeat = point["repeat"].as_u64().unwrap();
+        repeats.entry((system, threads)).or_default().push(repeat);
+    }
+    repeats.values_mut().for_each(|own| own.sort_unstable());
+    repeats
+}
+
+#[test]
+fn a_point_has_repeats_until_its_verdicts_are_decided() {
+    let dir = TempDir::new().unwrap();
+    let said = run(dir.path(), &[]);
+    let found = repeats(dir.path());
+    let count = |system: &str, threads: u64| found[&(system.to_owned(), threads)].len();
+    let (at_1, at_5) = (count("fast", 1), count("fast", 5));
+    assert!((4..10).contains(&at_1), "{at_1}");
+    assert_eq!(at_5, 20, "equal with 5 % of noise is not decided");
+    for ((system, threads), own) in &found {
+        assert_eq!(own.len(), count("fast", *threads), "{system} {threads}");
+        assert!(own.iter().copied().eq(1..=own.len() as u64), "{own:?}");
+    }
+    let begun = format!(
+        "repeat {} of at most 20: 1 of 2 points is open (ycsb-c at 5 threads)",
+        at_1 + 1
+    );
+    assert_says(&said, &[&begun]);
+    let report = TAILMARK.run(dir.path(), &["report", "out", "--format", "md"]);
+    let page = fs::read_to_string(dir.path().join("out/report.md"));
+    let page = page.unwrap_or_else(|_| err(&report));
+    let ended = format!("decided after {at_1} of at most 20 repeats");
+    assert_says(&page, &[&ended, "at 5 threads they are open after 20"]);
+}
+
+#[test]
+fn a_killed_run_comes_to_the_same_points() {
+    let dir = TempDir::new().unwrap();
+    let whole = TempDir::new().unwrap();
+    run(whole.path(), &[]);
+    fs::write(dir.path().join("plan.toml"), PLAN).unwrap();
+    let ends = Instant::now() + Duration::from_secs(120);
+    let mut kills = 0;
+    loop {
+        let mut child = TAILMARK
+            .command(dir.path(), &["run", "plan.toml", "-o", "out"])
+            .spawn()
+            .unwrap();
+        // Longer each time, so that it comes to an end.
+        thread::sleep(Duration::from_millis(80 + 40 * kills));
+        let has_ended = child.try_wait().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        kills += 1;
+        assert!(Instant::now() < ends);
+        if has_ended.is_some_and(|status| status.success()) {
+            break;
+        }
+    }
+    assert_eq!(repeats(dir.path()), repeats(whole.path()));
+}
+
+#[test]
+fn a_dry_run_says_how_many_there_may_be() {
+    let dir = TempDir::new().unwrap();
+    let said = run(dir.path(), &["--dry-run"]);
+    assert_says(
+        &said,
+        &[
+            "2 systems x 1 workload x 2 thread counts x 4 to 20 repeats: up to 80 points in all",
+            "4 of each point, then more until every pair of systems is better, worse or equivalent \
+             in ops/s, 20 at most",
+            "4 times over, then each point again until its verdicts are decided",
+        ],
+    );
+}
