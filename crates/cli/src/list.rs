@@ -182,10 +182,14 @@ fn drivers() -> Vec<Line> {
         for setting in driver.settings.iter().filter(|setting| !is_known(setting)) {
             let default = match setting.default {
                 "" => String::new(),
-                default => format!("; default {default}"),
+                default => format!("default {default}"),
             };
-            let accepted = setting.kind.accepted();
-            let about = format!("{} ({accepted}{default})", setting.about);
+            let mut parts = vec![setting.kind.brief(), default];
+            parts.retain(|part| !part.is_empty());
+            let about = match &parts[..] {
+                [] => setting.about.to_owned(),
+                _ => format!("{} ({})", setting.about, parts.join("; ")),
+            };
             rows.push((format!("  {}", setting.name), about));
         }
     }

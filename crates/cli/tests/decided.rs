@@ -121,6 +121,7 @@ fn a_dry_run_says_how_many_there_may_be() {
             "4 of each point, then more until every pair of systems is better, worse or equivalent \
              in ops/s, 20 at most",
             "4 times over, then each point again until its verdicts are decided",
+            "repeats until systems 10% apart are told from each other: about 6 if runs differ by 3%",
         ],
     );
 }

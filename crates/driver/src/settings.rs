@@ -255,6 +255,18 @@ impl SettingKind {
             Self::Text => "text".to_owned(),
         }
     }
+
+    /// The same in a list; nothing where the name says it.
+    pub fn brief(&self) -> String {
+        match self {
+            Self::Flag | Self::File | Self::Directory | Self::Text => String::new(),
+            Self::Bytes { .. } => "bytes or a share of the data".to_owned(),
+            Self::Integer { min, max: i64::MAX } => format!("from {min} on"),
+            Self::Integer { min, max } => format!("{min} to {max}"),
+            Self::Number { min, max } => format!("{min} to {max}"),
+            Self::Choice(words) => words.join(", "),
+        }
+    }
 }
 
 /// The directory as an absolute path, so that it stays the same if the program changes its own.

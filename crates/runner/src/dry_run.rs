@@ -229,7 +229,7 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> DryRun {
             "  {} x {} x {}{}: {up_to}{} in all",
             counted(plan.systems.len(), "system"),
             counted(plan.sweep.workloads.len(), "workload"),
-            axis(&plan.sweep, up_to),
+            axis(&plan.sweep, plan.sweep.ladder.map_or("", |_| up_to)),
             match (plan.sweep.until_decided, plan.sweep.repeats) {
                 (Some(RepeatRange { least, most }), _) => format!(" x {least} to {most} repeats"),
                 (None, 1) => String::new(),

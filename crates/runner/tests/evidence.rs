@@ -16,7 +16,7 @@ use tailmark_model::{
 };
 use tailmark_plan::{Plan, RawPlan};
 use tailmark_runner::{Facts, dry_run};
-use tailmark_stats::statistics::smallest_difference;
+use tailmark_stats::statistics::{Look, smallest_difference};
 use tailmark_study::Study;
 use tailmark_testing::assert_says;
 use tempfile::TempDir;
@@ -180,7 +180,8 @@ fn the_noise_is_that_of_the_newest_former_study_of_the_same_system() {
     let known = said(&plan, &at("out"));
     let old = at("old").display().to_string();
     // Logarithms that differ by ln(1.1) from run to run have that deviation; latencies twice.
-    let difference = |noise: f64| number::percent(smallest_difference(noise, 5, 2, 0.03).unwrap());
+    let difference =
+        |noise: f64| number::percent(smallest_difference(noise, (5, Look::ONLY), 2, 0.03).unwrap());
     let ops = difference(1.1_f64.ln());
     let parts = [
         format!("ops/s of a: {ops} or more, because its runs differ by 9.5% in the study `{old}`"),

@@ -10,7 +10,7 @@ use tailmark_model::{Bounded, Metric, Point, PointKey, RunRules};
 use tailmark_stats::{
     Run, Verdict,
     comparison::{all_pairs, comparisons},
-    statistics::{EQUIVALENCE, POWER, smallest_difference, welch},
+    statistics::{EQUIVALENCE, Look, POWER, smallest_difference, welch},
 };
 use tailmark_workload::{KeySpace, Workload};
 
@@ -270,7 +270,7 @@ fn the_smallest_difference_that_is_promised_is_found_as_often() {
     table("noise | repeats | smallest difference | found");
     for (case, (percent, repeats)) in [(2, 4), (3, 5), (5, 10)].into_iter().enumerate() {
         let noise = f64::from(percent) / 100.0;
-        let difference = smallest_difference(noise, repeats, 1, EQUIVALENCE).unwrap();
+        let difference = smallest_difference(noise, (repeats, Look::ONLY), 1, EQUIVALENCE).unwrap();
         let slower = (200_000.0 * (1.0 + difference)).round() as u32;
         let runs = runs_of_both(200 + case, (percent, false), [200_000, slower], drawn() / 2);
         let found = share(studies(&runs, repeats).map(|one| verdicts(&[one])[0].is_difference()));

@@ -10,7 +10,7 @@ use tailmark_model::{Metric, PointName, number};
 use tailmark_stats::{
     Comparison,
     comparison::{DISTURBANCES, Place, QUICKENING, Verdict},
-    statistics::{RUNS_MIN, SIGNIFICANCE, noise, smallest_difference, smallest_ruled_out},
+    statistics::{Look, RUNS_MIN, SIGNIFICANCE, noise, smallest_difference, smallest_ruled_out},
 };
 
 /// More repeats than this are not proposed.
@@ -362,7 +362,7 @@ fn needed(condition: &Condition, comparison: &Comparison, verdicts: &Verdicts) -
     let noise = noise(values.iter().map(Vec::as_slice)).unwrap_or_default();
     let finds = |runs| {
         let found = if condition.is_met_by(comparison.ratio.value) {
-            smallest_difference(noise, runs, tests, 0.0)
+            smallest_difference(noise, (runs, Look::ONLY), tests, 0.0)
         } else {
             smallest_ruled_out(noise, runs)
         };

@@ -10,10 +10,14 @@ use std::{collections::BTreeSet, time::Duration};
 use tailmark_model::number;
 use tailmark_plan::{Plan, PlanPoint};
 use tailmark_stats::comparison::equivalence;
-use tailmark_stats::statistics::{PEAK_RUNS, POWER, RUNS_MIN, smallest_difference};
+use tailmark_stats::statistics::{
+    Look, PEAK_RUNS, POWER, RUNS_MIN, expected_repeats, smallest_difference,
+};
 
 /// Assumed variations between runs if none is known.
 const NOISE: [f64; 3] = [0.03, 0.05, 0.1];
+/// The difference for which the expected repeats are given.
+const APART: f64 = 0.1;
 /// The rate for which the time of a point is given if none is known.
 const OPERATIONS_PER_SEC: f64 = 10_000.0;
 
@@ -44,17 +48,15 @@ fn differences(plan: &Plan, earlier_studies: &[EarlierStudy]) -> Vec<String> {
              is {runs})"
         )];
     }
-    let compared = plan
-        .systems
-        .iter()
-        .filter(|system| system.ceiling_for.is_none());
-    let systems = compared.count();
+    let compared = plan.systems.iter();
+    let systems = compared.filter(|one| one.ceiling_for.is_none()).count();
     // A single system is compared with itself in another study.
     let pairs = (systems * systems.saturating_sub(1) / 2).max(1);
     let tests = points * pairs;
     let band = equivalence(&plan.header);
+    let look = Look::after(runs, plan.sweep.until_decided);
     let smallest = |noise: f64| {
-        let difference = smallest_difference(noise, runs, tests, band);
+        let difference = smallest_difference(noise, (runs, look), tests, band);
         number::percent(difference.unwrap_or(f64::NAN))
     };
     let closed = plan.grid().filter(|point| point.rate.is_none());
@@ -71,6 +73,7 @@ fn differences(plan: &Plan, earlier_studies: &[EarlierStudy]) -> Vec<String> {
             counts.len()
         ));
     }
+    lines.extend(expected(plan, tests));
     let mut add = |name: &str, noise: fn(&EarlierStudy) -> Option<&Noise>| {
         let unknown = EarlierStudy::default();
         let mut is_unknown = false;
@@ -107,6 +110,21 @@ fn differences(plan: &Plan, earlier_studies: &[EarlierStudy]) -> Vec<String> {
         });
     }
     lines
+}
+
+/// How many repeats of a range two systems take that differ by a tenth.
+fn expected(plan: &Plan, tests: usize) -> Option<String> {
+    let range = plan.sweep.until_decided?;
+    let band = equivalence(&plan.header);
+    let expected = NOISE.map(|noise| {
+        let repeats = expected_repeats(noise, APART, range, tests, band);
+        format!("{repeats:.0} if runs differ by {}", number::percent(noise))
+    });
+    Some(format!(
+        "      repeats until systems {} apart are told from each other: about {}",
+        number::percent(APART),
+        expected.join(", ")
+    ))
 }
 
 /// How long points must be for a quantile.
@@ -233,7 +251,7 @@ mod tests {
 
     /// The result of the formula, in the words of the dry run.
     fn smallest(noise: f64, tests: usize) -> String {
-        number::percent(smallest_difference(noise, 5, tests, 0.03).unwrap())
+        number::percent(smallest_difference(noise, (5, Look::ONLY), tests, 0.03).unwrap())
     }
 
     #[test]

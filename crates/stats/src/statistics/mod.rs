@@ -19,7 +19,7 @@ pub use change::{CHANGE_SIGNIFICANCE, ChangePoint, SIDE_MIN, change_points};
 pub use holm::holm;
 pub use look::Look;
 pub use peak::{CountRun, PeakRatio, leave_one_out, may_be_peak, peak_interval, peak_ratio};
-pub use power::{POWER, smallest_difference, smallest_ruled_out};
+pub use power::{POWER, expected_repeats, smallest_difference, smallest_ruled_out};
 pub use rank_sum::rank_sum_p;
 pub use resampling::resampled_ratio;
 pub use student::{t_half_width, t_two_sided};
