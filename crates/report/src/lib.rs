@@ -4,6 +4,11 @@
 //! independent of formats. A [`ReportFormat`] writes blocks. Charts are Apache ECharts options as
 //! JSON, so that every format draws from the same definition.
 
+#![cfg_attr(
+    not(feature = "documents"),
+    allow(dead_code, reason = "a few fields and colours are of documents alone")
+)]
+
 mod against;
 mod author;
 mod axis;
@@ -13,7 +18,9 @@ mod chart;
 mod compare;
 mod compared;
 mod data;
+#[cfg(feature = "documents")]
 mod draw;
+mod drawing;
 mod error;
 mod evidence;
 mod findings;

@@ -5,6 +5,7 @@
 
 use crate::{Data, Error};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
+#[cfg(feature = "documents")]
 use krilla::{Document, geom::Size, image::Image};
 use tailmark_model::{LOGO_ACCEPTED, Logo, LogoKind, ReportSettings};
 
@@ -44,6 +45,7 @@ fn picture(logo: &Logo) -> Result<(LogoKind, Vec<u8>), String> {
 }
 
 /// A picture of the author's; `None` if it cannot be read.
+#[cfg(feature = "documents")]
 pub fn image(kind: LogoKind, bytes: &[u8]) -> Option<Image> {
     let data: krilla::Data = bytes.to_vec().into();
     let image = match kind {
@@ -56,6 +58,7 @@ pub fn image(kind: LogoKind, bytes: &[u8]) -> Option<Image> {
 }
 
 /// Whether a picture is whole. It is decoded only when a document with it is written.
+#[cfg(feature = "documents")]
 pub fn can_draw(kind: LogoKind, bytes: &[u8]) -> bool {
     let Some(image) = image(kind, bytes) else {
         return false;
@@ -69,4 +72,10 @@ pub fn can_draw(kind: LogoKind, bytes: &[u8]) -> bool {
     surface.finish();
     page.finish();
     document.finish().is_ok()
+}
+
+/// Browsers draw what they can of a picture.
+#[cfg(not(feature = "documents"))]
+const fn can_draw(_: LogoKind, _: &[u8]) -> bool {
+    true
 }

@@ -6,6 +6,8 @@ mod script;
 #[cfg(test)]
 mod tests;
 
+pub use crate::drawing::Drawing;
+
 use crate::{
     Block, Chart, Error, Figure, Section, block::anchor, format::names::Names, parallel, style,
 };
@@ -13,25 +15,6 @@ use resvg::usvg::{Options, Tree, WriteOptions};
 use script::Script;
 use serde_json::Value;
 use std::borrow::Cow;
-
-/// A chart of a report as a picture.
-#[derive(Debug, Clone)]
-pub struct Drawing {
-    /// Unique in the report, and short enough for the name of a file: letters, digits and dashes.
-    pub name: String,
-    /// The anchor of its figure, and its number among the figure's charts.
-    pub figure: (String, usize),
-    /// Its subject, such as the workload, and its content.
-    pub title: String,
-    /// What is better, and the shown choice.
-    pub hint: String,
-    /// A description in words, for readers who cannot see it.
-    pub about: String,
-    /// In pixels, without title.
-    pub size: (f32, f32),
-    /// The inside of the SVG.
-    pub inner: String,
-}
 
 /// A chart that waits to be drawn.
 struct Sketch<'a> {

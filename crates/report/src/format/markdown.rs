@@ -2,34 +2,13 @@
 //! files next to it.
 
 use super::{
-    Report, ReportFile, ReportFormat, cards,
+    Report, cards,
     names::{address, finding_anchor},
-    pictures,
 };
 use crate::{
-    Badge, Block, Cell, Column, Error, Figure, FindingEntry, Span, Table, TableRow, Text,
-    draw::Drawing,
+    Badge, Block, Cell, Column, Figure, FindingEntry, Span, Table, TableRow, Text, drawing::Drawing,
 };
 use tailmark_model::{number, printable_lines};
-
-/// The row of the table of formats.
-pub const FORMAT: ReportFormat = ReportFormat {
-    name: "md",
-    about: "Markdown for forges: report.md, and its charts in charts/*.svg",
-    pages: &[PAGE],
-    folder: Some(pictures::SVG_FOLDER),
-    files,
-    text: None,
-};
-
-const PAGE: &str = "report.md";
-
-fn files(report: &Report) -> Result<Vec<ReportFile>, Error> {
-    let mut files = pictures::svg_files(report)?;
-    let text = format!("{}\n", text(report, report.drawings()?));
-    files.push(ReportFile::page(PAGE, text.into_bytes()));
-    Ok(files)
-}
 
 /// The text with its charts, which are beside it.
 pub fn text(report: &Report, drawings: &[Drawing]) -> String {

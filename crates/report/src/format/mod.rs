@@ -6,19 +6,19 @@ pub mod html;
 mod markdown;
 pub mod names;
 mod parts;
+#[cfg(feature = "documents")]
 mod pdf;
+#[cfg(feature = "documents")]
 mod pictures;
 pub mod terminal;
 
 use crate::{
     Block, Card, CardFigure, Cell, Column, Data, Error, SECTIONS, Section, Table, TableRow, author,
-    draw::{self, Drawing},
     findings, logo,
     section::{self, Rendered},
     sweep::SweepTable,
 };
 use std::{
-    cell::OnceCell,
     collections::{BTreeMap, BTreeSet},
     io::{self, Write},
     path::{Path, PathBuf},
@@ -108,9 +108,13 @@ pub const FORMATS: &[ReportFormat] = &[
     brief::FORMAT,
     csv::FORMAT,
     html::FORMAT,
-    markdown::FORMAT,
+    #[cfg(feature = "documents")]
+    pictures::MARKDOWN,
+    #[cfg(feature = "documents")]
     pdf::FORMAT,
+    #[cfg(feature = "documents")]
     pictures::PNG,
+    #[cfg(feature = "documents")]
     pictures::SVG,
     terminal::FORMAT,
 ];
@@ -122,8 +126,8 @@ pub struct Report {
     sections: Rendered,
     /// The same in a few pages. `None` of a page that is no report.
     brief: Option<Box<Report>>,
-    drawings: OnceCell<Vec<Drawing>>,
-    paper: OnceCell<Vec<Drawing>>,
+    #[cfg(feature = "documents")]
+    pictures: pictures::Pictures,
 }
 
 /// The part above the sections, and facts about all of them.
@@ -226,28 +230,6 @@ impl Report {
     #[must_use]
     pub fn html(&self) -> Vec<u8> {
         html::page(self, html::Served::No)
-    }
-
-    /// The pictures of its charts for files of their own.
-    fn drawings(&self) -> Result<&[Drawing], Error> {
-        self.drawn(&self.drawings, Drawing::FILE)
-    }
-
-    /// The pictures of its charts for the pages of a document.
-    fn paper(&self) -> Result<&[Drawing], Error> {
-        self.drawn(&self.paper, Drawing::PAPER)
-    }
-
-    fn drawn<'r>(
-        &self,
-        cell: &'r OnceCell<Vec<Drawing>>,
-        widths: (f32, f32),
-    ) -> Result<&'r [Drawing], Error> {
-        if let Some(drawings) = cell.get() {
-            return Ok(drawings);
-        }
-        let drawings = draw::draw(&self.sections, widths)?;
-        Ok(cell.get_or_init(|| drawings))
     }
 }
 

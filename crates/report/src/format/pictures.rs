@@ -1,7 +1,12 @@
-//! Charts as separate picture files, for slides, documents and messages.
+//! Charts as separate picture files, for slides, documents and messages, and the page of Markdown
+//! that shows them.
 
-use super::{Folder, Report, ReportFile, ReportFormat};
-use crate::{Error, draw::Drawing};
+use super::{Folder, Report, ReportFile, ReportFormat, markdown};
+use crate::{
+    Error,
+    draw::{self, Drawing},
+};
+use std::cell::OnceCell;
 
 /// The row of lines and letters as shapes.
 pub const SVG: ReportFormat = ReportFormat {
@@ -23,8 +28,20 @@ pub const PNG: ReportFormat = ReportFormat {
     text: None,
 };
 
+/// The row of Markdown, whose charts are pictures beside it.
+pub const MARKDOWN: ReportFormat = ReportFormat {
+    name: "md",
+    about: "Markdown for forges: report.md, and its charts in charts/*.svg",
+    pages: &[PAGE],
+    folder: Some(SVG_FOLDER),
+    files: markdown_files,
+    text: None,
+};
+
+const PAGE: &str = "report.md";
+
 /// Where pictures as SVG are.
-pub const SVG_FOLDER: Folder = Folder {
+const SVG_FOLDER: Folder = Folder {
     name: "charts",
     ending: "svg",
 };
@@ -33,8 +50,45 @@ const PNG_FOLDER: Folder = Folder {
     ending: "png",
 };
 
-/// The pictures as SVG, which other formats refer to.
-pub fn svg_files(report: &Report) -> Result<Vec<ReportFile>, Error> {
+/// The charts of a report, each drawn once.
+#[derive(Debug, Default)]
+pub struct Pictures {
+    files: OnceCell<Vec<Drawing>>,
+    paper: OnceCell<Vec<Drawing>>,
+}
+
+impl Report {
+    /// The pictures of its charts for files of their own.
+    pub(super) fn drawings(&self) -> Result<&[Drawing], Error> {
+        self.drawn(&self.pictures.files, Drawing::FILE)
+    }
+
+    /// The pictures of its charts for the pages of a document.
+    pub(super) fn paper(&self) -> Result<&[Drawing], Error> {
+        self.drawn(&self.pictures.paper, Drawing::PAPER)
+    }
+
+    fn drawn<'r>(
+        &self,
+        cell: &'r OnceCell<Vec<Drawing>>,
+        widths: (f32, f32),
+    ) -> Result<&'r [Drawing], Error> {
+        if let Some(drawings) = cell.get() {
+            return Ok(drawings);
+        }
+        let drawings = draw::draw(&self.sections, widths)?;
+        Ok(cell.get_or_init(|| drawings))
+    }
+}
+
+fn markdown_files(report: &Report) -> Result<Vec<ReportFile>, Error> {
+    let mut files = svg_files(report)?;
+    let text = format!("{}\n", markdown::text(report, report.drawings()?));
+    files.push(ReportFile::page(PAGE, text.into_bytes()));
+    Ok(files)
+}
+
+fn svg_files(report: &Report) -> Result<Vec<ReportFile>, Error> {
     let svg = |drawing: &Drawing| Ok(SVG_FOLDER.file(&drawing.name, drawing.svg()?.into_bytes()));
     report.drawings()?.iter().map(svg).collect()
 }
