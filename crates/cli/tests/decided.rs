@@ -1,4 +1,5 @@
-//! Repeats that end once a verdict is reached, by the whole program on simulated databases.
+//! Repeats that end once a verdict is reached, and points that end once their figures are known, by
+//! the whole program on simulated databases.
 
 #![allow(
     clippy::unwrap_used,
@@ -39,7 +40,11 @@ database.model = "constant 100us; servers 5; run-noise 5%"
 "#;
 
 fn run(dir: &Path, more: &[&str]) -> String {
-    fs::write(dir.join("plan.toml"), PLAN).unwrap();
+    run_plan(dir, PLAN, more)
+}
+
+fn run_plan(dir: &Path, plan: &str, more: &[&str]) -> String {
+    fs::write(dir.join("plan.toml"), plan).unwrap();
     let run = TAILMARK.run(dir, &[&["run", "plan.toml", "-o", "out"], more].concat());
     assert_eq!(run.status.code(), Some(0), "{}", err(&run));
     out(&run) + &err(&run)
@@ -123,5 +128,51 @@ fn a_dry_run_says_how_many_there_may_be() {
             "4 times over, then each point again until its verdicts are decided",
             "repeats until systems 10% apart are told from each other: about 6 if runs differ by 3%",
         ],
+    );
+}
+
+/// Reads of 1 ms on average, whose p99 is 4.605 ms.
+const EXPONENTIAL: &str = r#"
+[database]
+driver = "sim"
+model = "exponential 1ms"
+[dataset]
+records = 1_000
+[sweep]
+workloads = "ycsb-c"
+threads = 4
+duration = "5s..1h"
+warmup = "0s"
+repeats = 20
+[report]
+metric = "p99 read"
+[[system]]
+name = "a"
+"#;
+
+#[test]
+fn a_point_ends_once_its_figures_are_known_and_they_are() {
+    let dir = TempDir::new().unwrap();
+    let said = run_plan(dir.path(), EXPONENTIAL, &["--dry-run"]);
+    let budget = "measure 5s to 1h, until ops/s and the latency are known within 5%";
+    assert_says(&said, &[budget, "at most"]);
+    run_plan(dir.path(), EXPONENTIAL, &[]);
+    let points = TAILMARK.points(dir.path());
+    let lengths = points
+        .iter()
+        .map(|point| point["duration_s"].as_f64().unwrap());
+    assert!(lengths.clone().all(|length| (5.0..600.0).contains(&length)));
+    let p99 = |point: &serde_json::Value| {
+        let read = &point["kinds"]["read"]["service"]["p99_us"];
+        read.as_f64().unwrap_or_else(|| panic!("{point}"))
+    };
+    let is_near = |us: &f64| (us / 4_605.2 - 1.0).abs() <= 0.05;
+    let near = points.iter().map(p99).filter(is_near).count();
+    assert!(near >= 18, "{near} of 20 are within 5 %");
+    TAILMARK.run(dir.path(), &["report", "out", "--format", "md"]);
+    let page = fs::read_to_string(dir.path().join("out/report.md")).unwrap();
+    assert_says(
+        &page,
+        &["of at most 1h, once their figures were known within 5 %"],
     );
 }

@@ -94,6 +94,6 @@ pub use server::{SERVER_CLOCK, subject_on_server};
 pub use slo::{Bounds, Limit, Rule, SloSettings};
 pub use stepped::{Ends, NVME_DATA_UNIT};
 pub use study_id::new_study_id;
-pub use study_settings::{DataSize, RepeatRange, RunRules, StudySettings};
+pub use study_settings::{DataSize, LengthRange, RepeatRange, RunRules, StudySettings};
 pub use summary::Summary;
 pub use transport::TRANSPORTS;

@@ -35,6 +35,9 @@ pub struct RunRules {
     /// How many repeats there are, if they end once a verdict is reached; `None`: all of the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<RepeatRange>,
+    /// How long points are, if they end once their figures are known; `None`: as the plan says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lengths: Option<LengthRange>,
 }
 
 impl RunRules {
@@ -46,6 +49,7 @@ impl RunRules {
             allow_errors: self.allow_errors.min(other.allow_errors),
             takes_turns: self.takes_turns && other.takes_turns,
             repeats: ranges.reduce(RepeatRange::and),
+            lengths: self.lengths.or(other.lengths),
         }
     }
 }
@@ -57,6 +61,7 @@ impl Default for RunRules {
             allow_errors: ALLOW_ERRORS,
             takes_turns: false,
             repeats: None,
+            lengths: None,
         }
     }
 }
@@ -68,6 +73,15 @@ pub struct RepeatRange {
     pub least: u32,
     /// The most.
     pub most: u32,
+}
+
+/// Lengths of points that end once their figures are known.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LengthRange {
+    /// The shortest, seconds.
+    pub least_s: f64,
+    /// The longest, seconds.
+    pub most_s: f64,
 }
 
 impl RepeatRange {

@@ -44,6 +44,8 @@ pub enum Accept {
     Threads,
     /// A count of repeats, or a range of them.
     Repeats,
+    /// Seconds in this range, inclusive, or a range of times in it.
+    Length(f64, f64),
     /// Any number of times in seconds, in this range, inclusive.
     Times(f64, f64),
     /// Rates.
@@ -222,11 +224,8 @@ impl std::fmt::Display for Accept {
                  }}, or `8..` and `8..256x1.5` to climb until there is no gain",
                 number::count(THREADS_MAX)
             ),
-            Self::Repeats => write!(
-                f,
-                "a whole number from 1 to {REPEATS_MAX}, or a range such as `4..20`, from {RUNS_MIN} on, that ends \
-                 once a verdict is reached"
-            ),
+            Self::Repeats => f.write_str(&repeats()),
+            Self::Length(min, max) => f.write_str(&length(min, max)),
             Self::Rates => write!(
                 f,
                 "rates from {RATE_MIN} to {} ops/s or percentages of a peak of up to \
@@ -255,6 +254,22 @@ impl std::fmt::Display for Accept {
 /// What [`Accept::AbortLimits`] accepts.
 const ABORT_LIMITS: &str =
     "limits such as `errors > 1%`, `p99 read > 200ms for 10s` and `down nodes > 0`";
+
+/// What [`Accept::Repeats`] accepts.
+fn repeats() -> String {
+    format!(
+        "a whole number from 1 to {REPEATS_MAX}, or a range such as `4..20`, from {RUNS_MIN} on, \
+         that ends once a verdict is reached"
+    )
+}
+
+/// What [`Accept::Length`] accepts.
+fn length(min: f64, max: f64) -> String {
+    format!(
+        "{}, or a range such as `2m..20m`, that ends once its figures are known",
+        time(min, max)
+    )
+}
 
 /// What [`Accept::Time`] accepts.
 fn time(min: f64, max: f64) -> String {

@@ -11,7 +11,7 @@ use std::{
 };
 use tailmark_driver::{INPUT_BYTES_MAX, SettingKind, read_file};
 use tailmark_model::{
-    DataSize, Kind, PlanValue, Role, RunRules, StudySettings, Subject, SystemCost,
+    DataSize, Kind, LengthRange, PlanValue, Role, RunRules, StudySettings, Subject, SystemCost,
 };
 use tailmark_workload::{
     Distribution, GroupClients, GroupOperations, LengthChoice, Mix, MixedOperations, Workload,
@@ -62,7 +62,14 @@ fn rules(plan: &Plan) -> RunRules {
         allow_errors: plan.sweep.allow_errors,
         takes_turns: plan.sweep.order == Order::Interleaved && plan.systems.len() > 1,
         repeats: plan.sweep.until_decided,
+        lengths: lengths(plan),
     }
+}
+
+fn lengths(plan: &Plan) -> Option<LengthRange> {
+    let (least, most) = plan.sweep.until_known.zip(plan.sweep.duration)?;
+    let [least_s, most_s] = [least, most].map(|time| time.as_secs_f64());
+    Some(LengthRange { least_s, most_s })
 }
 
 /// A system, and what the plan states of its price.

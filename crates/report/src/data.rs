@@ -245,7 +245,7 @@ impl Data {
     }
 
     /// How the points of a system are judged. Data that is not merged is of one plan.
-    fn rules(&self, system: &str) -> RunRules {
+    pub(crate) fn rules(&self, system: &str) -> RunRules {
         let own = self.conditions.get(system).map(|own| own.rules);
         let plan = || Some(self.headers.first()?.settings.rules);
         own.or_else(plan).unwrap_or_default()

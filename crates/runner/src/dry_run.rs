@@ -32,7 +32,7 @@ use tailmark_engine::Stop;
 use tailmark_machine::Space;
 use tailmark_model::{RepeatRange, number};
 use tailmark_plan::{Adopt, AskedRate, Order, Plan, Reload, Sweep, SystemPlan, Warmup};
-use tailmark_stats::steady::{WINDOW_MIN_S, WINDOWS};
+use tailmark_stats::steady::{KNOWN_WIDTH, WINDOW_MIN_S, WINDOWS};
 use tailmark_study::Study;
 use tailmark_workload::Workload;
 use work::{SystemWork, Work};
@@ -468,7 +468,15 @@ fn point(plan: &Plan, system: &SystemPlan, facts: &Facts) -> Vec<String> {
     let operations = sweep
         .operations
         .map(|n| format!("{} operations", number::count(n)));
-    let duration = sweep.duration.map(number::rounded);
+    let duration = sweep.duration.map(|most| match sweep.until_known {
+        Some(least) => format!(
+            "{} to {}, until ops/s and the latency are known within {}",
+            number::rounded(least),
+            number::rounded(most),
+            number::percent(KNOWN_WIDTH)
+        ),
+        None => number::rounded(most),
+    });
     let budget = match (operations, duration) {
         (Some(operations), Some(time)) => format!("{operations} or {time}, whichever ends first"),
         (operations, time) => operations.or(time).unwrap_or_default(),

@@ -5,10 +5,12 @@
 //! the mean over five windows). Windows are long enough to be meaningful: half a minute, a cycle of
 //! flushes and compactions, and a hundred samples beyond the judged quantile.
 
+mod known;
 mod rounds;
 mod series;
 mod windows;
 
+pub use known::{KNOWN_WIDTH, UntilKnown};
 pub use rounds::{ROUNDS_MAX, Round, Rounds};
 
 use series::{bytes_written, longest_cycle_s, mean_pending};
@@ -184,8 +186,12 @@ impl SteadyRule {
         };
         let (first, most) = (slots.count_of(least), slots.len() / WINDOWS);
         let mut lengths = first..=most;
-        match lengths.find(|length| is_enough(&slots.last_windows(*length))) {
-            Some(length) => Ok(judge(&slots.last_windows(length), latency, watched.series)),
+        match lengths.find(|length| is_enough(&slots.last_windows(WINDOWS, *length))) {
+            Some(length) => Ok(judge(
+                &slots.last_windows(WINDOWS, length),
+                latency,
+                watched.series,
+            )),
             None => Err(TooShort {
                 window_s: least.max(latency.map_or(0.0, |latency| latency.window_s(&slots))),
             }),
@@ -203,7 +209,7 @@ impl SteadyRule {
         if length < slots.count_of(least_window_s(&slots, &phase.series)) {
             return None;
         }
-        let windows = slots.last_windows(length);
+        let windows = slots.last_windows(WINDOWS, length);
         let latency = self.chosen(&slots);
         let latency = latency.filter(|latency| windows.iter().all(|w| latency.is_known(w)));
         Some(judge(&windows, latency, &phase.series))

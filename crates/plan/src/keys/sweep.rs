@@ -1,10 +1,10 @@
 //! The sweep: `[sweep]`.
 
 use super::{
-    repeats::{self, Repeats},
     roles::{DISTRIBUTION, EVERY_POINT, POINTS, WORKLOAD},
     texts::{joined, time},
     threads::Threads as ThreadPoints,
+    until::{self, Length, Repeats},
 };
 use crate::{
     Accept::{
@@ -53,12 +53,12 @@ pub(super) const SWEEP_KEYS: &[PlanKey] = &[
     .flag(12, "--operations", "COUNT")
     .help("End a point after this many operations: 2.5M")
     .sets(|plan| Some(plan.sweep.operations?.to_string())),
-    PlanKey::new("sweep", "duration", EVERY_POINT, Time(0.1, YEAR))
-        .about("ends a point after this time; 60s if neither is given")
+    PlanKey::new("sweep", "duration", EVERY_POINT, Accept::Length(0.1, YEAR))
+        .about("ends a point after this time; `2m..20m`: once its figures are known; default 60s")
         .or_else(|inputs| inputs.operations.is_none().then(|| "60s".to_owned()))
         .flag(13, "--duration", "TIME")
-        .help("End a point after this time: 90s, 20m")
-        .sets(|plan| plan.sweep.duration.map(time)),
+        .help("End a point after this time: 90s; 2m..20m: once its figures are known")
+        .sets(until::length),
     PlanKey::new("sweep", "warmup", EVERY_POINT, TimeOrAuto(0.0, YEAR))
         .about(
             "runs before each point: a time, or auto; default a tenth of the duration, 1m at most",
@@ -87,7 +87,7 @@ pub(super) const SWEEP_KEYS: &[PlanKey] = &[
         .or("1")
         .flag(20, "--repeats", "COUNT")
         .help("Runs of each point; verdicts need 4; 4..20: until decided")
-        .sets(|plan| Some(repeats::text(&plan.sweep))),
+        .sets(until::repeats),
     PlanKey::new("sweep", "order", POINTS, Choice(Order::NAMES))
         .about("how systems take turns; interleaved if there are repeats")
         .or_else(|inputs| Some(Order::of_repeats(inputs.repeats).name().to_owned()))
@@ -188,6 +188,8 @@ pub struct Sweep {
     pub operations: Option<u64>,
     /// Ends a point after this time.
     pub duration: Option<Duration>,
+    /// The shortest time of a point that ends once its figures are known.
+    pub until_known: Option<Duration>,
     /// The uncounted warm-up before the measured part.
     pub warmup: Warmup,
     /// The seed of all random draws.
@@ -221,10 +223,13 @@ impl Sweep {
             operations,
             ..DefaultInputs::default()
         };
-        let duration: Option<Duration> = keys.computed("duration", &inputs)?;
-        inputs.duration = duration.map(|time| timed(time, time_scale));
+        let length: Option<Length> = keys.computed("duration", &inputs)?;
+        let scaled = |time| timed(time, time_scale);
+        let duration = length.map(|length| scaled(length.most));
+        let until_known = length.and_then(|length| length.least).map(scaled);
+        inputs.duration = until_known.or(duration);
         let warmup = Warmup::read(keys, &inputs, time_scale)?;
-        let repeats = Repeats::read(keys)?;
+        let repeats: Repeats = keys.get("repeats")?;
         inputs.repeats = repeats.most;
         let order = keys.computed("order", &inputs)?;
         Ok(Self {
@@ -240,7 +245,8 @@ impl Sweep {
             rates_of: rates.of,
             arrivals: Some(rates.arrivals),
             operations,
-            duration: inputs.duration,
+            duration,
+            until_known,
             warmup,
             seed: keys.get("seed")?,
             reload: keys.get("reload")?,

@@ -13,8 +13,8 @@ mod places;
 mod prepare;
 mod rates;
 mod refused;
-mod repeats;
 mod shipped;
+mod until;
 
 use super::{DropCaches, Error, Order, Plan, RawPlan, Reload, Warmup, report_settings};
 use std::{path::Path, time::Duration};

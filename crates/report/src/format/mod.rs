@@ -98,10 +98,17 @@ impl ReportFormat {
         let found = FORMATS.iter().find(|f| f.name == name);
         found.ok_or_else(|| Error::UnknownFormat {
             name: name.to_owned(),
-            known: names().collect::<Vec<_>>().join(", "),
+            known: names().collect::<Vec<_>>().join(", ") + ELSEWHERE,
         })
     }
 }
+
+/// What is said of formats that a program without documents lacks.
+const ELSEWHERE: &str = if cfg!(feature = "documents") {
+    ""
+} else {
+    "; `./dev build` builds one with md, pdf, png and svg"
+};
 
 /// Every format, by name.
 pub const FORMATS: &[ReportFormat] = &[

@@ -57,6 +57,7 @@ pub fn statements<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<T
         lines.extend(shape::still_rising(group, systems, latency));
     }
     lines.extend(ended::ended(group, sweep));
+    lines.extend(ended::lengths(group, sweep));
     lines.extend(skipped(group, sweep));
     lines
 }

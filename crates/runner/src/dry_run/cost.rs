@@ -217,7 +217,9 @@ fn points_time(plan: &Plan, up_to: &str, points: u64, all: Duration) -> String {
     let all = number::rounded(all);
     let is_fixed = |(_, rate)| matches!(rate, Some(AskedRate::Fixed(_)));
     match (sweep.duration, sweep.operations) {
-        (Some(_), None) if up_to.is_empty() && !sweep.warmup.is_auto() => {
+        (Some(_), None)
+            if up_to.is_empty() && !sweep.warmup.is_auto() && sweep.until_known.is_none() =>
+        {
             format!("{counted}, {all} in all")
         }
         (Some(_), _) => format!("{counted}, {all} in all at most"),

@@ -2,7 +2,7 @@
 
 use super::{
     Sweeper, load,
-    requested::{MeasuredPoint, PointRequest, WarmupRequest},
+    requested::{MeasuredPoint, PointRequest, UntilFiguresKnown, WarmupRequest},
     turn::SystemState,
 };
 use crate::{
@@ -26,7 +26,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tailmark_driver::{Database, Place, Settled, Statistic};
-use tailmark_engine::{Spec, Terms};
+use tailmark_engine::{Enough, Spec, Terms};
 use tailmark_model::{
     Fact, Finding, Phase, Point, PointKey, Sentence, Series, Warmup,
     finding::{NO_ANSWER, RECORDS_RESHAPED},
@@ -49,6 +49,8 @@ impl Sweeper<'_> {
         warmup: Option<WarmupLength>,
     ) -> Result<Option<MeasuredPoint>, Error> {
         let mut asked = PointRequest::from_point(self.plan, point);
+        let until_known = UntilFiguresKnown::from_plan(self.plan);
+        asked.enough = until_known.as_ref().map(|rule| rule as &dyn Enough);
         if let Some(length) = warmup {
             asked.warmup = WarmupRequest::ByRule(length);
         }

@@ -4,9 +4,9 @@ use crate::{Error, seeds::PointSeeds, warmup::WarmupLength};
 use std::{sync::Arc, time::Duration};
 use tailmark_driver::Settled;
 use tailmark_engine::Enough;
-use tailmark_model::Point;
+use tailmark_model::{Interval, Point};
 use tailmark_plan::{Plan, PlanPoint};
-use tailmark_stats::steady::SteadyRule;
+use tailmark_stats::steady::{SteadyRule, UntilKnown};
 use tailmark_workload::Workload;
 
 /// How a point or a trial is measured. Its threads, rate and arrivals are in its key.
@@ -29,6 +29,24 @@ pub(super) enum WarmupRequest {
     For(Duration),
     /// Until it is steady.
     ByRule(WarmupLength),
+}
+
+/// Ends a point once its figures are known.
+pub(super) struct UntilFiguresKnown(UntilKnown);
+
+impl UntilFiguresKnown {
+    /// `None` if points have a fixed length.
+    pub fn from_plan(plan: &Plan) -> Option<Self> {
+        let latency = plan.report.metric;
+        let rule = |least| Self(UntilKnown { latency, least });
+        plan.sweep.until_known.map(rule)
+    }
+}
+
+impl Enough for UntilFiguresKnown {
+    fn is_enough(&self, so_far: &[&Interval]) -> bool {
+        self.0.is_over(so_far)
+    }
 }
 
 /// The result of a measurement.

@@ -113,6 +113,7 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
             arrivals: Some(Arrivals::Even),
             operations: Some(500),
             duration: None,
+            until_known: None,
             warmup: Warmup::Fixed(Duration::ZERO),
             seed: 1,
             reload: Reload::Never,

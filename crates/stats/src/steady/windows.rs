@@ -67,9 +67,9 @@ impl<'a> Slots<'a> {
         writes(&self.slots)
     }
 
-    /// The last five windows of this many slots each. There must be enough slots.
-    pub fn last_windows(&self, length: usize) -> Vec<Window<'_>> {
-        let skipped = self.slots.len() - super::WINDOWS * length;
+    /// The last windows of this many slots each. There must be enough slots.
+    pub fn last_windows(&self, count: usize, length: usize) -> Vec<Window<'_>> {
+        let skipped = self.slots.len() - count * length;
         let windows = self.slots[skipped..].chunks_exact(length).enumerate();
         windows
             .map(|(index, slots)| Window {

@@ -1,7 +1,8 @@
-//! Repeats: a count, or a range that ends once a verdict is reached.
+//! Repeats and lengths: fixed, or a range that ends once a verdict is reached or figures are known.
 
 use super::{check, message, plan};
 use crate::Plan;
+use std::time::Duration;
 use tailmark_model::RepeatRange;
 use tailmark_testing::assert_says;
 
@@ -64,4 +65,26 @@ fn a_range_that_nothing_can_end_is_refused() {
     }
     let rates = "repeats = '4..20'\nrates = '10k'\n[report]\nmetric = 'p99 read'";
     assert!(sweep(rates).sweep.until_decided.is_some());
+}
+
+#[test]
+fn a_range_of_times_ends_once_figures_are_known() {
+    for text in ["30s..20m", "30s .. 20m until known"] {
+        let read = sweep(&format!("duration = '{text}'"));
+        let second = Duration::from_secs;
+        assert_eq!(read.sweep.duration, Some(second(1_200)));
+        assert_eq!(read.sweep.until_known, Some(second(30)));
+        // A tenth of the least, as that may be all.
+        assert_eq!(read.sweep.warmup.fixed(), Some(second(3)));
+        let effective = &read.header.plan["sweep.duration"].value;
+        assert_eq!(effective, "30s..20m until known");
+        let lengths = read.header.settings.rules.lengths.unwrap();
+        assert_eq!((lengths.least_s, lengths.most_s), (30.0, 1_200.0));
+    }
+    assert_eq!(sweep("duration = '20m'").sweep.until_known, None);
+    for text in ["20m..2m", "5s..5s", "30s..", "..30s", "10ms..3s"] {
+        let error = check(&format!("{TWO}[sweep]\nduration = '{text}'"));
+        let error = error.map_or_else(|error| message(&error), |_| panic!("accepted: {text}"));
+        assert_says(&error, &["sweep.duration", "a range such as `2m..20m`"]);
+    }
 }
