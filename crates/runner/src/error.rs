@@ -178,6 +178,29 @@ pub enum Error {
         /// Why not, and what to do.
         why: String,
     },
+    /// The data set of a system cannot be restored as the plan says.
+    #[error("system `{system}`: dataset.restore is `{how}`, but {why}")]
+    BadRestore {
+        /// The system's name.
+        system: String,
+        /// The way.
+        how: &'static str,
+        /// Why not, and what to do.
+        why: String,
+    },
+    /// The plan's command did not keep or restore a data set.
+    #[error(
+        "system `{system}`: dataset.restore_command failed to {does} the data set: {why}. Run the \
+         same command again to resume"
+    )]
+    RestoreFailed {
+        /// The system's name.
+        system: String,
+        /// `keep` or `restore`.
+        does: String,
+        /// How it ended, and what it printed.
+        why: String,
+    },
     /// A symbolic link is in the place of a database's directory or file.
     #[error(
         "system `{system}`: `{}` is a symbolic link to `{}`, which may be on another device than \
@@ -301,7 +324,7 @@ pub enum Error {
     /// Records would have to be removed where other programs may keep their own.
     #[error(
         "system `{system}`: {place} at `{location}` existed before the run, so tailmark removes no \
-         records from it: set sweep.reload = \"never\", leave out workloads that begin with an \
+         records from it: set dataset.restore = \"none\", leave out workloads that begin with an \
          empty database, or give another `keyspace`"
     )]
     KeptRecords {
@@ -514,6 +537,7 @@ impl Error {
             | Self::MovedSystem { .. }
             | Self::MissingPlace { .. }
             | Self::BadDirectory { .. }
+            | Self::BadRestore { .. }
             | Self::LinkedData { .. }
             | Self::NoDevice { .. }
             | Self::Placeholders { .. }

@@ -7,6 +7,7 @@ pub(crate) mod moved;
 mod notices;
 mod point;
 mod requested;
+mod rest;
 mod resume;
 pub(crate) mod search;
 mod server;

@@ -79,7 +79,7 @@ impl Sweeper<'_> {
         let database = dataset.open()?;
         let _open = self.ranks.open(system)?;
         let all_fields = plan.dataset.write_all_fields;
-        let was_reshaped = dataset.note_reshaping(database.as_ref(), asked.workload, all_fields)?;
+        let was_reshaped = dataset.note_changes(database.as_ref(), asked.workload, all_fields)?;
         let started = self.run_awaited(database.as_ref(), state, asked, &key)?;
         let Some((settled_before, measured)) = started else {
             return Ok(None);
@@ -369,7 +369,7 @@ fn reshaped(phase: &Phase) -> Finding {
     let found = read.map_or("", |_| ", and its reads found {Bytes of a read} bytes each");
     let sentence = Sentence::new(format!(
         "Updates before this point replaced whole records with the fields that they wrote (update \
-         = \"replace\"){found}. Load the data set again (reload = \"point\"), or let updates merge."
+         = \"replace\"){found}. Load the data set again (dataset.restore = \"reload\"), or let updates merge."
     ));
     RECORDS_RESHAPED.finding(match read {
         Some(bytes) => sentence.count("Bytes of a read", bytes.round() as u64),
