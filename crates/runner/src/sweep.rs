@@ -39,7 +39,7 @@ use std::{collections::BTreeMap, path::Path};
 pub use summary::Summary;
 use tailmark_engine::{Observer, Stop};
 use tailmark_machine::{LeftGroup, MemoryLimit};
-use tailmark_model::Series;
+use tailmark_model::{PointKey, Series, StartState};
 use tailmark_plan::{Order, Plan, SystemPlan};
 use tailmark_prepare::LeftChanges;
 use tailmark_study::Study;
@@ -240,6 +240,7 @@ impl Run<'_> {
         let sweep = Sweeper {
             plan,
             ranks,
+            starts: study.starts()?,
             study,
             observer,
             stop,
@@ -320,6 +321,8 @@ struct Sweeper<'a> {
     summary: Summary,
     /// Whether a load or a point of this run is in the study.
     has_measured: bool,
+    /// The states from which the points so far started.
+    starts: Vec<(PointKey, StartState)>,
     /// The idle power of systems with a point in this run.
     idle: BTreeMap<String, Vec<Series>>,
 }

@@ -194,11 +194,8 @@ fn every_key_takes_effect() {
         (sweep.repeats, sweep.rate, sweep.seed),
         (2, Some(20_000.0), 9)
     );
-    let restore = &dataset.restore;
-    assert_eq!(
-        (restore.how, restore.before),
-        (Restore::Reload, RestoreBefore::Workload)
-    );
+    let restore = (dataset.restore.how, dataset.restore.before);
+    assert_eq!(restore, (Restore::Reload, RestoreBefore::Workload));
     assert_eq!(sweep.load_threads, 3);
     assert_eq!(sweep.order, Order::Systems);
     assert!(dataset.write_all_fields);

@@ -138,8 +138,8 @@ mod tests {
     #[test]
     fn a_data_set_whose_records_were_cut_down_is_loaded_before_it_serves_anything() {
         let restores = [Restore::None, Restore::Reload, Restore::Reload];
-        let expected = [("point", false), ("repeat", true), ("point", true)];
-        for (restore, (before, expected)) in restores.into_iter().zip(expected) {
+        let cases = [("point", false), ("repeat", true), ("point", true)];
+        for (restore, (before, expected)) in restores.into_iter().zip(cases) {
             let plan = plan(&format!(
                 "repeats = 2\nworkloads = 'ycsb-a'\nthreads = 1\n[dataset]\n\
                  restore = '{}'\nrestore_before = '{before}'",

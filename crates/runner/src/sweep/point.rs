@@ -28,7 +28,7 @@ use std::{
 use tailmark_driver::{Database, Place, Settled, Statistic};
 use tailmark_engine::{Spec, Terms};
 use tailmark_model::{
-    Fact, Finding, Phase, Point, PointKey, Sentence, Series, Warmup,
+    AVAILABLE, Fact, Finding, Phase, Point, PointKey, Sentence, Series, Warmup,
     finding::{NO_ANSWER, RECORDS_RESHAPED},
     number,
 };
@@ -112,6 +112,7 @@ impl Sweeper<'_> {
                 unexpected: self.unexpected(system, version.as_deref()),
                 version,
                 links: links::degraded_of(&places(system)),
+                starts: &self.starts,
                 put_back,
             }),
             ..PointContext::new(system.driver, &dataset.params, &key, &measured)
@@ -201,7 +202,9 @@ impl Sweeper<'_> {
         let facts = Fact::of_database(&system.name, database.facts());
         self.study.set_facts(&facts)?;
         let idle = self.idle(database, system);
+        let start = start_of(database, system);
         let mut measured = self.run_phase(database, system, asked, key)?;
+        measured.phase.add_start(start);
         measured.phase.series.extend(idle);
         if let Some(log) = &self.plan.machine.power_log {
             match power::of_log(log, &measured.phase) {
@@ -361,6 +364,19 @@ impl Sweeper<'_> {
         };
         Some(limit.min(tailmark_machine::memory().total))
     }
+}
+
+/// The state of a system before a point: of its database and of its file system.
+fn start_of(database: &dyn Database, system: &SystemPlan) -> Vec<Series> {
+    let shape = database.shape().into_iter();
+    let shape = shape.map(|one| (one.name, one.value));
+    let place = system.location.path().filter(|_| system.is_here());
+    let space = place.and_then(|place| tailmark_machine::space(place).ok());
+    let space = space.filter(|space| !space.is_device);
+    let space = space.map(|space| (AVAILABLE.to_owned(), space.available as f64));
+    let all = shape.chain(space);
+    all.map(|(name, value)| Series::at_start((&system.name, &name), 0.0, value))
+        .collect()
 }
 
 /// What to say of a point that was measured on records which updates before it have cut down.
