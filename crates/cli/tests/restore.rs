@@ -72,7 +72,10 @@ impl Bench {
             "-o",
             &out,
         ];
-        own.iter().chain(more).map(|&word| word.to_owned()).collect()
+        own.iter()
+            .chain(more)
+            .map(|&word| word.to_owned())
+            .collect()
     }
 
     fn run(&self, out: &str, restore: &str, more: &[&str]) -> Output {
@@ -145,7 +148,10 @@ fn traced(bench: &Bench, out: &str, restore: &str, inject: &[String]) -> (Output
 /// in that thread.
 fn steps(trace: &str) -> Vec<(String, usize)> {
     let of_start = |line: &&str| line.contains("rocksdb.tailmark-start");
-    let first = trace.lines().find(of_start).expect("a start is kept or used");
+    let first = trace
+        .lines()
+        .find(of_start)
+        .expect("a start is kept or used");
     let thread = first.split_whitespace().next().unwrap();
     let own = trace.lines().filter_map(|line| {
         let (number, call) = line.split_once(' ')?;
@@ -251,7 +257,11 @@ fn a_full_disk_ends_the_run_and_loses_nothing() {
     for (restore, before, call) in [
         ("checkpoint", "loaded-place", "linkat:error=ENOSPC:when=2"),
         ("checkpoint", "kept-place", "linkat:error=ENOSPC:when=2"),
-        ("copy", "loaded-place", "copy_file_range:error=ENOSPC:when=3"),
+        (
+            "copy",
+            "loaded-place",
+            "copy_file_range:error=ENOSPC:when=3",
+        ),
     ] {
         bench.copied(before, "place");
         let _ = fs::remove_dir_all(bench.path("out"));
@@ -269,7 +279,10 @@ fn a_file_system_without_links_is_said_to_need_copies() {
     bench.copied("loaded-place", "place");
     let inject = "inject=linkat:error=EXDEV:when=2".to_owned();
     let (ended, _) = traced(&bench, "out", "checkpoint", &[inject]);
-    assert_says(&err(&ended), &["cannot be linked", "dataset.restore = \"copy\""]);
+    assert_says(
+        &err(&ended),
+        &["cannot be linked", "dataset.restore = \"copy\""],
+    );
     succeeded(&bench.run("copied", "copy", &[]));
     bench.assert_measured("copied", "copies");
 }
@@ -281,7 +294,9 @@ fn points_never_change_the_files_of_a_checkpoint() {
     let data = bench.start().join("data");
     let content = || -> BTreeMap<String, Vec<u8>> {
         let names = files(&data).into_keys();
-        names.map(|name| (name.clone(), fs::read(data.join(name)).unwrap())).collect()
+        names
+            .map(|name| (name.clone(), fs::read(data.join(name)).unwrap()))
+            .collect()
     };
     let before = content();
     let linked = |name: &&String| fs::metadata(data.join(name)).unwrap().nlink() == 2;
@@ -297,7 +312,10 @@ fn points_never_change_the_files_of_a_checkpoint() {
 /// Everything below a directory, with what it is.
 fn listing(directory: &Path) -> Vec<String> {
     let mut find = Command::new("find");
-    let found = find.arg(directory).args(["-printf", "%P %y %s %l\n"]).output();
+    let found = find
+        .arg(directory)
+        .args(["-printf", "%P %y %s %l\n"])
+        .output();
     let mut lines: Vec<_> = out(&found.unwrap()).lines().map(str::to_owned).collect();
     lines.sort();
     lines
@@ -322,11 +340,17 @@ fn what_is_in_the_way_of_a_start_is_refused_and_left_alone() {
         }
         assert_eq!([listing(&bench.place()), listing(&other)], before, "{what}");
     };
-    refused("a foreign directory", &["no `made-by-tailmark`", "left alone"], &|start| {
-        fs::create_dir(start).unwrap();
-        fs::write(start.join("precious"), "text").unwrap();
+    refused(
+        "a foreign directory",
+        &["no `made-by-tailmark`", "left alone"],
+        &|start| {
+            fs::create_dir(start).unwrap();
+            fs::write(start.join("precious"), "text").unwrap();
+        },
+    );
+    refused("a link", &["symbolic link"], &|start| {
+        symlink(&other, start).unwrap()
     });
-    refused("a link", &["symbolic link"], &|start| symlink(&other, start).unwrap());
     refused("a file", &["is a symbolic link or a file"], &|start| {
         fs::write(start, "text").unwrap();
     });
@@ -340,7 +364,11 @@ fn what_is_in_the_way_of_a_start_is_refused_and_left_alone() {
         symlink(&other, start.join("data")).unwrap();
     });
     refused("other data", &["another identity"], &|start| {
-        fs::write(start.join("data/IDENTITY"), "12345678-1234-1234-1234-123456789abc").unwrap();
+        fs::write(
+            start.join("data/IDENTITY"),
+            "12345678-1234-1234-1234-123456789abc",
+        )
+        .unwrap();
     });
     refused("a foreign file beside the data", &["foreign"], &|start| {
         fs::write(start.join("notes"), "text").unwrap();
@@ -377,9 +405,17 @@ fn clean_removes_the_start_and_what_a_killed_run_left_of_it() {
         assert!(bench.start().exists());
         let clean = |more: &[&str]| {
             let mut command = Command::new(PROGRAM);
-            command.arg("clean").arg(bench.path("out")).args(more).output().unwrap()
+            command
+                .arg("clean")
+                .arg(bench.path("out"))
+                .args(more)
+                .output()
+                .unwrap()
         };
-        assert_says(&out(&clean(&[])), &["rocksdb.tailmark-start` (the kept start"]);
+        assert_says(
+            &out(&clean(&[])),
+            &["rocksdb.tailmark-start` (the kept start"],
+        );
         let cleaned = clean(&["--yes"]);
         assert!(cleaned.status.success(), "{}", err(&cleaned));
         assert!(!bench.place().exists(), "{:?}", listing(&bench.place()));
@@ -402,7 +438,11 @@ fn two_runs_at_once_do_not_share_a_start() {
     let is_over = first.try_wait().unwrap().is_some();
     let _ = first.kill();
     first.wait().unwrap();
-    assert!(is_over || second.status.code() == Some(2), "{}", err(&second));
+    assert!(
+        is_over || second.status.code() == Some(2),
+        "{}",
+        err(&second)
+    );
     succeeded(&bench.run("second", "checkpoint", &[]));
     bench.assert_measured("second", "after the first was killed");
 }

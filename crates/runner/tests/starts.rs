@@ -117,13 +117,14 @@ mod rocksdb {
 
     /// Four repeats of updates on a small RocksDB, which flushes and compacts often.
     fn updates(place: &Path) -> Plan {
-        let settings = [("write_buffer", "256KiB")];
+        let settings = [("write_buffer", "1MiB")];
         let system = system_with("a", "rocksdb", place, &settings);
         let mut plan = plan(vec![system], &["ycsb-a"], &[2]);
         plan.sweep.repeats = REPEATS;
-        plan.sweep.operations = Some(40_000);
+        plan.sweep.operations = Some(20_000);
         plan.sweep.settle = std::time::Duration::from_secs(30);
-        plan.systems[0].data.records = 20_000;
+        let data = &mut plan.systems[0].data;
+        (data.records, data.field_length) = (20_000, 1_000);
         plan
     }
 
