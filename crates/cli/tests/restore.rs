@@ -12,9 +12,10 @@ use std::{
     fs,
     os::unix::fs::{MetadataExt, symlink},
     path::{Path, PathBuf},
-    process::{Command, ExitCode, Output},
+    process::{Command, ExitCode, Output, Stdio},
     sync::Mutex,
     thread,
+    time::Duration,
 };
 use tailmark_study::Study;
 use tailmark_testing::{assert_says, err, not_installed, out, test};
@@ -60,7 +61,7 @@ impl Bench {
             &system,
             "--workload=ycsb-a",
             "--records=3k",
-            "--operations=300",
+            "--set=sweep.operations=300",
             "--threads=1",
             "--repeats=2",
             "--warmup=0s",
@@ -128,6 +129,9 @@ fn is_whole(start: &Path) -> bool {
 
 /// The calls by which a step ends.
 const CALLS: &str = "linkat,mkdir,renameat,renameat2,unlink,unlinkat,rmdir";
+/// How many steps of each case a run is ended at, spread from the first to the last. With the
+/// variable `EVERY_STEP`, all of them.
+const ENDINGS: usize = 8;
 
 /// A run whose system calls are traced into a file, with what is injected.
 fn traced(bench: &Bench, out: &str, restore: &str, inject: &[String]) -> (Output, String) {
@@ -135,7 +139,7 @@ fn traced(bench: &Bench, out: &str, restore: &str, inject: &[String]) -> (Output
     let restore = format!("--set=dataset.restore='{restore}'");
     let mut command = Command::new("strace");
     command.args(["-f", "-o"]).arg(&trace);
-    command.args(["-e", &format!("trace={CALLS}")]);
+    command.args(["-e", &format!("trace={CALLS},copy_file_range")]);
     command.args(inject.iter().flat_map(|inject| ["-e", inject.as_str()]));
     command.arg(PROGRAM).args(bench.arguments(out, &[&restore]));
     let Ok(output) = command.output() else {
@@ -147,11 +151,8 @@ fn traced(bench: &Bench, out: &str, restore: &str, inject: &[String]) -> (Output
 /// The calls of a thread that keep or restore a start: names, and how many of that name came before
 /// in that thread.
 fn steps(trace: &str) -> Vec<(String, usize)> {
-    let of_start = |line: &&str| line.contains("rocksdb.tailmark-start");
-    let first = trace
-        .lines()
-        .find(of_start)
-        .expect("a start is kept or used");
+    let of_marker = |line: &&str| line.contains("rocksdb.dataset.json");
+    let first = trace.lines().find(of_marker).unwrap();
     let thread = first.split_whitespace().next().unwrap();
     let own = trace.lines().filter_map(|line| {
         let (number, call) = line.split_once(' ')?;
@@ -178,26 +179,27 @@ fn steps(trace: &str) -> Vec<(String, usize)> {
     steps
 }
 
-/// Ends a run by a signal at each of these steps, and runs it again. `before` is the place to begin
-/// with.
-fn ended_at_each(
-    bench: &Bench,
-    before: &str,
-    restore: &str,
-    (signal, every): (&str, usize),
-) -> usize {
+/// Kills a run at its steps, and runs it again. `before` is the place to begin with. Returns how many
+/// steps there are.
+fn killed_at_each(bench: &Bench, before: &str, restore: &str) -> usize {
     bench.copied(before, "place");
     let (output, trace) = traced(bench, "whole", restore, &[]);
     succeeded(&output);
     let whole = files(&bench.start().join("data"));
     let steps = steps(&trace);
-    for (name, nth) in steps.iter().step_by(every) {
-        let what = format!("{restore} from {before}: {signal} at {name} {nth}");
+    let is_every = std::env::var_os("EVERY_STEP").is_some();
+    let each = if is_every {
+        1
+    } else {
+        steps.len().div_ceil(ENDINGS)
+    };
+    for (name, nth) in steps.iter().step_by(each) {
+        let what = format!("{restore} from {before}: killed at {name} {nth}");
         bench.copied(before, "place");
         let _ = fs::remove_dir_all(bench.path("out"));
-        let inject = format!("inject={name}:signal={signal}:when={nth}");
+        let inject = format!("inject={name}:signal=SIGKILL:when={nth}");
         let (ended, _) = traced(bench, "out", restore, &[inject]);
-        assert!(!ended.status.success(), "{what}: it was not ended");
+        assert!(!ended.status.success(), "{what}: it was not killed");
         if is_whole(&bench.start()) {
             let found = files(&bench.start().join("data"));
             assert_eq!(found, whole, "{what}: a start that is not whole says so");
@@ -224,31 +226,61 @@ fn begun(restore: &str) -> Bench {
 fn a_kill_at_each_step_leaves_a_whole_start_or_one_that_is_made_again() {
     let steps = Mutex::new(Vec::new());
     thread::scope(|scope| {
-        for (restore, before, every) in [
-            ("checkpoint", "loaded-place", 1),
-            ("checkpoint", "kept-place", 1),
-            ("copy", "loaded-place", 3),
-            ("copy", "kept-place", 3),
+        for (restore, before) in [
+            ("checkpoint", "loaded-place"),
+            ("checkpoint", "kept-place"),
+            ("copy", "loaded-place"),
+            ("copy", "kept-place"),
         ] {
             let steps = &steps;
             scope.spawn(move || {
                 let bench = begun(restore);
-                let count = ended_at_each(&bench, before, restore, ("SIGKILL", every));
+                let count = killed_at_each(&bench, before, restore);
                 steps.lock().unwrap().push((restore, before, count));
             });
         }
     });
     let steps = steps.into_inner().unwrap();
-    println!("{steps:?}");
     assert_eq!(steps.len(), 4);
     assert!(steps.iter().all(|(.., count)| *count > 8), "{steps:?}");
 }
 
 #[test]
-fn a_stop_while_a_start_is_kept_or_used_is_resumed() {
+fn ctrl_c_while_a_start_is_kept_or_used_is_resumed() {
     let bench = begun("checkpoint");
-    ended_at_each(&bench, "loaded-place", "checkpoint", ("SIGINT", 6));
-    ended_at_each(&bench, "kept-place", "checkpoint", ("SIGINT", 9));
+    for (before, call) in [
+        ("loaded-place", "linkat"),
+        ("kept-place", "linkat"),
+        ("kept-place", "renameat2"),
+    ] {
+        bench.copied(before, "place");
+        let _ = fs::remove_dir_all(bench.path("out"));
+        let trace = bench.path("out.trace");
+        let _ = fs::remove_file(&trace);
+        let mut command = Command::new("strace");
+        command.args(["-f", "-o"]).arg(&trace);
+        // The second of them waits, until the signal is there.
+        let waits = format!("inject={call}:delay_exit=2s:when=2");
+        command.args(["-e", &format!("trace={CALLS}"), "-e", &waits]);
+        let restore = "--set=dataset.restore='checkpoint'";
+        command
+            .arg(PROGRAM)
+            .args(bench.arguments("out", &[restore]));
+        let Ok(mut child) = command.stderr(Stdio::null()).spawn() else {
+            not_installed("strace is not installed");
+        };
+        let trace = || fs::read_to_string(&trace).unwrap_or_default();
+        while !trace().contains("(DELAYED)") && child.try_wait().unwrap().is_none() {
+            thread::sleep(Duration::from_millis(10));
+        }
+        let trace = trace();
+        let process = trace.split_whitespace().next().unwrap();
+        let signal = Command::new("kill").args(["-INT", process]).status();
+        assert!(signal.unwrap().success());
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{before} {call}");
+        succeeded(&bench.run("out", "checkpoint", &[]));
+        bench.assert_measured("out", call);
+    }
 }
 
 #[test]
@@ -290,7 +322,7 @@ fn a_file_system_without_links_is_said_to_need_copies() {
 #[test]
 fn points_never_change_the_files_of_a_checkpoint() {
     let bench = Bench::new();
-    succeeded(&bench.run("first", "checkpoint", &["--operations=20000"]));
+    succeeded(&bench.run("first", "checkpoint", &["--set=sweep.operations=20000"]));
     let data = bench.start().join("data");
     let content = || -> BTreeMap<String, Vec<u8>> {
         let names = files(&data).into_keys();
@@ -302,7 +334,7 @@ fn points_never_change_the_files_of_a_checkpoint() {
     let linked = |name: &&String| fs::metadata(data.join(name)).unwrap().nlink() == 2;
     let tables = before.keys().filter(|name| name.ends_with(".sst"));
     assert!(tables.clone().count() >= 2);
-    succeeded(&bench.run("second", "checkpoint", &["--operations=20000"]));
+    succeeded(&bench.run("second", "checkpoint", &["--set=sweep.operations=20000"]));
     assert!(content() == before, "a linked file was changed");
     // What is no table is never linked, because RocksDB appends to it.
     let others = before.keys().filter(|name| !name.ends_with(".sst"));
@@ -431,7 +463,7 @@ fn two_runs_at_once_do_not_share_a_start() {
     let long = ["--set=sweep.duration='20s'", restore];
     let mut first = first.args(bench.arguments("first", &long)).spawn().unwrap();
     while !is_whole(&bench.start()) {
-        thread::sleep(std::time::Duration::from_millis(20));
+        thread::sleep(Duration::from_millis(20));
         assert!(first.try_wait().unwrap().is_none(), "it ended early");
     }
     let second = bench.run("second", "checkpoint", &[]);

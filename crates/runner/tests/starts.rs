@@ -2,6 +2,7 @@
 //! starts from what was loaded. On a simulated database, whose answer is known, and on RocksDB.
 
 #![allow(
+    clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a test that cannot be set up has failed, and says so"
 )]
@@ -151,13 +152,13 @@ mod rocksdb {
         assert!(aged[0][1] < aged[3][1], "updates add bytes: {aged:?}");
         assert!(said > 0, "{aged:?}");
         for how in [Restore::Checkpoint, Restore::Copy] {
-            let (restored, said) = starts(how);
+            let (restored, none) = starts(how);
             println!("{how:?}: {restored:?}");
             assert!(
                 restored.iter().all(|start| *start == restored[0]),
                 "{restored:?}"
             );
-            assert_eq!(said, 0);
+            assert_eq!(none, 0);
         }
     }
 }

@@ -213,7 +213,7 @@ impl Dataset<'_> {
         if !self.restore().keeps_files() {
             return Ok(());
         }
-        self.start()?;
+        self.whole_start()?;
         let device = |path: &Path| fs::metadata(path).ok().map(|found| found.dev());
         let (data, place) = (self.path(), self.path().parent());
         let apart = device(data).zip(place.and_then(device));
