@@ -1,8 +1,10 @@
 //! Errors of carrying out a plan.
 
 mod preparation;
+mod restore;
 
 pub use preparation::PreparationError;
+pub use restore::RestoreError;
 
 use std::{io, path::PathBuf};
 use tailmark_driver::Location;
@@ -176,29 +178,6 @@ pub enum Error {
         /// Where.
         directory: PathBuf,
         /// Why not, and what to do.
-        why: String,
-    },
-    /// The data set of a system cannot be restored as the plan says.
-    #[error("system `{system}`: dataset.restore is `{how}`, but {why}")]
-    BadRestore {
-        /// The system's name.
-        system: String,
-        /// The way.
-        how: &'static str,
-        /// Why not, and what to do.
-        why: String,
-    },
-    /// The plan's command did not keep or restore a data set.
-    #[error(
-        "system `{system}`: dataset.restore_command failed to {does} the data set: {why}. Run the \
-         same command again to resume"
-    )]
-    RestoreFailed {
-        /// The system's name.
-        system: String,
-        /// `keep` or `restore`.
-        does: String,
-        /// How it ended, and what it printed.
         why: String,
     },
     /// A symbolic link is in the place of a database's directory or file.
@@ -476,6 +455,9 @@ pub enum Error {
     /// The preparation was not agreed to, or is impossible.
     #[error(transparent)]
     Preparation(#[from] PreparationError),
+    /// A data set cannot be kept or restored.
+    #[error(transparent)]
+    Restore(#[from] RestoreError),
     /// It was asked to stop.
     #[error("stopped while {doing}")]
     Stopped {
@@ -537,7 +519,7 @@ impl Error {
             | Self::MovedSystem { .. }
             | Self::MissingPlace { .. }
             | Self::BadDirectory { .. }
-            | Self::BadRestore { .. }
+            | Self::Restore(RestoreError::Refused { .. })
             | Self::LinkedData { .. }
             | Self::NoDevice { .. }
             | Self::Placeholders { .. }

@@ -194,6 +194,7 @@ fn look(
             }
             State::Begun(_) => room.claim(system, space(system), (0, dataset.present()))?,
         }
+        dataset.refuse_several(ranks.sets_of(system))?;
         if dataset.restore().keeps_files() && !dataset.has_start()? {
             room.claim(system, kept_bytes(&system.data), (0, 0))?;
         }

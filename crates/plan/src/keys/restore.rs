@@ -148,6 +148,13 @@ impl RestorePlan {
             let why = "its data is not in a directory here; use \"reload\" or \"command\"";
             return Some(why.to_owned());
         }
+        if ["{rank}", "{host}"]
+            .iter()
+            .any(|own| system.place.contains(own))
+        {
+            let why = "each process has a data set of its own; use \"reload\"";
+            return Some(why.to_owned());
+        }
         let apart = system.directories().next()?;
         Some(format!(
             "part of its data is in `{}`; use \"reload\", or leave that setting out",

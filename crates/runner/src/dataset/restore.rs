@@ -5,7 +5,7 @@
 //! which the next run restores, or a load.
 
 use super::{Dataset, Marker, Store, marker};
-use crate::{Error, error::in_one_line};
+use crate::{Error, RestoreError, error::in_one_line};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::{
     io::{self, Read, Seek},
@@ -27,6 +27,27 @@ impl Dataset<'_> {
     /// How it is restored.
     pub const fn restore(&self) -> Restore {
         self.restore
+    }
+
+    /// The error that it cannot be restored as the plan says.
+    pub(super) fn refuse_restore(&self, why: String) -> Error {
+        Error::Restore(RestoreError::Refused {
+            system: self.system.name.clone(),
+            how: self.restore().name(),
+            why,
+        })
+    }
+
+    /// Refuses to keep one of several data sets, of which each process has one.
+    ///
+    /// # Errors
+    /// If there are several.
+    pub(crate) fn refuse_several(&self, sets: u64) -> Result<(), Error> {
+        if sets > 1 && self.restore().keeps() {
+            let why = "each process has a data set of its own; use \"reload\" or \"none\"";
+            return Err(self.refuse_restore(why.to_owned()));
+        }
+        Ok(())
     }
 
     /// Whether it is kept as it was loaded, so that it can be restored without a load.
@@ -105,10 +126,12 @@ impl Dataset<'_> {
     /// Runs the plan's command; false if it was stopped, which ends it.
     fn run_command(&self, does: &str, stop: &Stop) -> Result<bool, Error> {
         let words = self.plan.dataset.restore.words(does).unwrap_or_default();
-        let failed = |why: String| Error::RestoreFailed {
-            system: self.system.name.clone(),
-            does: does.to_owned(),
-            why,
+        let failed = |why: String| {
+            Error::Restore(RestoreError::Failed {
+                system: self.system.name.clone(),
+                does: does.to_owned(),
+                why,
+            })
         };
         let unread = |source: io::Error| failed(in_one_line(&source));
         let mut printed = tempfile::tempfile().map_err(unread)?;

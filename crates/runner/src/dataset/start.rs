@@ -168,15 +168,11 @@ impl Dataset<'_> {
 
     /// The error that the start of the data set cannot be kept or used.
     fn refuse_start(&self, why: &str) -> Error {
-        Error::BadRestore {
-            system: self.system.name.clone(),
-            how: self.restore().name(),
-            why: format!(
-                "the start of the data set is kept in `{}`, and {why}: it is left alone; rename it, \
-                 or give another path",
-                directory(self.path()).display()
-            ),
-        }
+        self.refuse_restore(format!(
+            "the start of the data set is kept in `{}`, and {why}: it is left alone; rename it, or \
+             give another path",
+            directory(self.path()).display()
+        ))
     }
 
     /// The start if it is whole, and of the data set that is there or was last.
@@ -219,15 +215,11 @@ impl Dataset<'_> {
         let apart = device(data).zip(place.and_then(device));
         let is_apart = apart.is_some_and(|(own, around)| own != around);
         if is_apart && self.restore() == Restore::Checkpoint {
-            return Err(Error::BadRestore {
-                system: self.system.name.clone(),
-                how: self.restore().name(),
-                why: format!(
-                    "`{}` is a file system of its own, and links do not lead from one to another; \
-                     use \"copy\"",
-                    data.display()
-                ),
-            });
+            return Err(self.refuse_restore(format!(
+                "`{}` is a file system of its own, and links do not lead from one to another; use \
+                 \"copy\"",
+                data.display()
+            )));
         }
         Ok(())
     }
