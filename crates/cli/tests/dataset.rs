@@ -156,7 +156,7 @@ fn data_of_others_is_adopted_after_a_sample_and_stays_theirs() {
     let too_many = ["--adopt", "--set", "dataset.records=21k"];
     let more = run_with(&place, &out("records"), &too_many);
     refused(&more, &["it does not exist"]);
-    let again = ["--adopt", "--set", "sweep.reload=point"];
+    let again = ["--adopt", "--set", "dataset.restore=reload"];
     refused(
         &run_with(&place, &out("again"), &again),
         &["never removes adopted data"],
@@ -267,7 +267,7 @@ fn a_reload_leaves_the_log_that_another_program_put_into_wal_dir() {
     assert!(own.join("tailmark.wal.json").exists());
     let log = at("wal").join("999999.log");
     fs::write(&log, "foreign").unwrap();
-    let again = ["--set", &wal, "--set", "sweep.reload=point"];
+    let again = ["--set", &wal, "--set", "dataset.restore=reload"];
     succeeded(&run_with(&at("place"), &at("again"), &again));
     assert_eq!(fs::read(&log).unwrap(), b"foreign");
     // In the data set's own directory it is no more the data set's.

@@ -153,6 +153,28 @@ pub struct ServerLook {
     pub of_empty: fn(&Params) -> ServerContents,
 }
 
+/// The files of a closed database, by their names, for a copy of it.
+#[derive(Debug, Clone, Copy)]
+pub struct DataFiles {
+    /// Whether a file is never changed once it is written, so that a hard link keeps it. `None` if
+    /// any of them may be changed.
+    pub is_final: Option<fn(&str) -> bool>,
+    /// Whether the database is not whole without a file.
+    pub is_needed: fn(&str) -> bool,
+    /// The files that identify it, in the order in which a copy gets them. Then a copy that was cut
+    /// short is recognized, and can be removed.
+    pub first: &'static [&'static str],
+}
+
+impl DataFiles {
+    /// All of them are needed, and any may be changed.
+    pub const CHANGED: Self = Self {
+        is_final: None,
+        is_needed: |_| true,
+        first: &[],
+    };
+}
+
 /// A database that can be tested: a row of [`crate::db::DRIVERS`].
 pub struct Driver {
     /// The name in plans, for example `rocksdb`.
@@ -179,6 +201,8 @@ pub struct Driver {
     /// The name of the file or directory that it creates in a directory place, for example
     /// `rocksdb`; empty if it creates none.
     pub entry: &'static str,
+    /// The files of its data.
+    pub files: DataFiles,
     /// Checks beyond the table of settings: that files named in settings can be read. Adds the
     /// directories that those files name. Called by [`Settings::check`], so that a wrong plan fails
     /// before anything is measured.

@@ -28,7 +28,7 @@ mod wake_queue;
 pub use allocator::{allocator_facts, allocator_remark};
 pub use data::{DataSet, Schema};
 pub use driver::{
-    Access, Clients, Confirm, Driver, Identity, Params, Place, Semantics, ServerLook,
+    Access, Clients, Confirm, DataFiles, Driver, Identity, Params, Place, Semantics, ServerLook,
 };
 pub use error::Error;
 pub use hint::did_you_mean;

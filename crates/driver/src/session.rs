@@ -347,6 +347,13 @@ pub trait Database: Send + Sync {
         None
     }
 
+    /// The state that earlier writes have left: files and bytes of its tree, and the work that is
+    /// left. Asked before a point. `files`, `bytes` and `pending_compaction_bytes` mean the same for
+    /// every database.
+    fn shape(&self) -> Vec<Statistic> {
+        Vec::new()
+    }
+
     /// How many nodes of the cluster are down, as far as its client knows; `None` if it cannot
     /// tell. Asked once a second while clients are at work, without sending anything.
     fn nodes_down(&self) -> Option<u64> {

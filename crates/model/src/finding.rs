@@ -426,6 +426,13 @@ findings! {
                 thing changed at a time.",
         changes_headline: true,
     }
+    UNEQUAL_START {
+        name: "unequal-start",
+        about: "points that are compared started from different states of the database",
+        means: "Earlier points have left another tree, so the numbers also show its age. Let every \
+                point start from the same state (dataset.restore).",
+        changes_headline: true,
+    }
     UNEXPECTED {
         name: "unexpected",
         about: "the system is not what the plan expects",

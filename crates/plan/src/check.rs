@@ -2,7 +2,7 @@
 
 use super::{
     AbortLimit, Consent, DataSetPlan, DefaultInputs, Error, General, MachinePlan, MachineSettings,
-    Plan, RawPlan, Reload, Sweep, SystemPlan, assumed, db_bench, effective,
+    Plan, RawPlan, Sweep, SystemPlan, assumed, db_bench, effective,
     keys::{Systems, data, refuse_undecidable, report, slo},
     notices,
     rate::refuse_unknown_peak,
@@ -49,9 +49,9 @@ impl RawPlan {
         let names: Vec<_> = systems.iter().map(|system| system.name.as_str()).collect();
         refuse_unknown_peak(&keys, sweep.rates_of.as_deref(), &names)?;
         refuse_unsupported(&systems, &sweep.workloads)?;
-        let own = DataSetPlan::read(&dataset)?;
+        let own = DataSetPlan::read(&dataset, &sweep, &systems)?;
         own.refuse_to_change_adopted(&dataset, &sweep, &systems)?;
-        refuse_beside_ladder(&keys, &sweep)?;
+        refuse_rate_beside_ladder(&keys, &sweep)?;
         db_bench::refuse_other_layout(&systems, &sweep)?;
         let machine = MachinePlan::read(&top.table("machine", &[])?, scale)?;
         let report = report::read(&top.table("report", &[])?, &sweep.workloads, &systems)?;
@@ -108,29 +108,18 @@ impl RawPlan {
     }
 }
 
-/// Refuses keys that contradict a ladder. At a fixed rate ops/s do not rise with the clients. And a
-/// rung needs all its repeats before the next is decided, so a repeat cannot cover the whole sweep.
-fn refuse_beside_ladder(keys: &TableReader<'_>, sweep: &Sweep) -> Result<(), Error> {
-    let refused = match sweep.ladder {
-        None => return Ok(()),
-        Some(_) if sweep.rate.is_some() => {
-            let accepted = "left out if sweep.threads climb until there is no gain, because ops/s \
-                            do not rise at a fixed rate; sweep.rates adds separate points";
-            ("rate", accepted)
-        }
-        Some(_) if sweep.reload == Reload::Repeat => {
-            let accepted = "never, workload or point if sweep.threads climb until there is no \
-                            gain, because all repeats of a thread count run before the next one";
-            ("reload", accepted)
-        }
-        Some(_) => return Ok(()),
-    };
-    let (name, accepted) = refused;
-    let value = keys.value(name).map(|value| units::text(&value));
+/// Refuses a fixed rate beside a ladder, because ops/s then do not rise with the clients.
+fn refuse_rate_beside_ladder(keys: &TableReader<'_>, sweep: &Sweep) -> Result<(), Error> {
+    if sweep.ladder.is_none() || sweep.rate.is_none() {
+        return Ok(());
+    }
+    let value = keys.value("rate").map(|value| units::text(&value));
     Err(Error::BadValue {
-        key: keys.label(name),
+        key: keys.label("rate"),
         value: value.unwrap_or_default(),
-        accepted: accepted.to_owned(),
+        accepted: "left out if sweep.threads climb until there is no gain, because ops/s do not \
+                   rise at a fixed rate; sweep.rates adds separate points"
+            .to_owned(),
     })
 }
 

@@ -47,38 +47,94 @@ impl Accepted for Adopt {
     }
 }
 
-/// When the data set is loaded again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reload {
-    /// Loaded once.
-    Never,
-    /// Before each repeat except the first, which uses the existing data.
-    Repeat,
-    /// Before each workload.
-    Workload,
-    /// Before each point.
-    Point,
+/// How a point gets the data set as it was loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Restore {
+    /// It does not: it starts from what the points before it have left.
+    #[default]
+    None,
+    /// The data set is loaded again.
+    Reload,
+    /// From hard links of the files that the database never changes, and copies of the others.
+    Checkpoint,
+    /// From a copy of all files.
+    Copy,
+    /// By a command of the plan.
+    Command,
 }
 
-impl Reload {
+impl Restore {
     /// Every one.
-    const ALL: [Self; 4] = [Self::Never, Self::Repeat, Self::Workload, Self::Point];
+    const ALL: [Self; 5] = [
+        Self::None,
+        Self::Reload,
+        Self::Checkpoint,
+        Self::Copy,
+        Self::Command,
+    ];
     /// The names in plans.
     pub(super) const NAMES: &[&str] = &[
-        Self::Never.name(),
-        Self::Repeat.name(),
-        Self::Workload.name(),
-        Self::Point.name(),
+        Self::None.name(),
+        Self::Reload.name(),
+        Self::Checkpoint.name(),
+        Self::Copy.name(),
+        Self::Command.name(),
     ];
 
     /// The name in plans.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Never => "never",
-            Self::Repeat => "repeat",
-            Self::Workload => "workload",
+            Self::None => "none",
+            Self::Reload => "reload",
+            Self::Checkpoint => "checkpoint",
+            Self::Copy => "copy",
+            Self::Command => "command",
+        }
+    }
+
+    /// Whether the loaded data set is kept, so that it can be put back without a load.
+    #[must_use]
+    pub const fn keeps(self) -> bool {
+        matches!(self, Self::Checkpoint | Self::Copy | Self::Command)
+    }
+
+    /// Whether files beside the data set keep it.
+    #[must_use]
+    pub const fn keeps_files(self) -> bool {
+        matches!(self, Self::Checkpoint | Self::Copy)
+    }
+}
+
+/// Before what the data set is restored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RestoreBefore {
+    /// Each point.
+    #[default]
+    Point,
+    /// Each workload.
+    Workload,
+    /// Each repeat except the first, which uses the existing data.
+    Repeat,
+}
+
+impl RestoreBefore {
+    /// Every one.
+    const ALL: [Self; 3] = [Self::Point, Self::Workload, Self::Repeat];
+    /// The names in plans.
+    pub(super) const NAMES: &[&str] = &[
+        Self::Point.name(),
+        Self::Workload.name(),
+        Self::Repeat.name(),
+    ];
+
+    /// The name in plans.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
             Self::Point => "point",
+            Self::Workload => "workload",
+            Self::Repeat => "repeat",
         }
     }
 }
@@ -124,10 +180,17 @@ impl Accepted for Order {
     }
 }
 
-impl Accepted for Reload {
+impl Accepted for Restore {
     fn read(value: &Value, accept: Accept) -> Option<Self> {
         let name = String::read(value, accept)?;
-        Self::ALL.into_iter().find(|reload| reload.name() == name)
+        Self::ALL.into_iter().find(|how| how.name() == name)
+    }
+}
+
+impl Accepted for RestoreBefore {
+    fn read(value: &Value, accept: Accept) -> Option<Self> {
+        let name = String::read(value, accept)?;
+        Self::ALL.into_iter().find(|before| before.name() == name)
     }
 }
 

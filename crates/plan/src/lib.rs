@@ -38,14 +38,14 @@ mod workloads;
 pub use accept::Accept;
 pub use agent::Agent;
 pub use caches::DropCaches;
-pub use choices::{Adopt, Order, Reload};
+pub use choices::{Adopt, Order, Restore, RestoreBefore};
 pub use effective::file_sums;
 pub use error::Error;
 pub use key::{DefaultInputs, DefaultValue, KeyFlag, PlanKey};
 pub use keys::{
     AbortLimit, Broken, ClientHost, Consent, DataSetPlan, ERASES, Emulate, Expect, FILE_SYSTEMS,
-    General, KEYS, Ladder, MachinePlan, MachineSettings, Prepare, SETTING_FLAGS, Service,
-    ServiceControl, Steady, Sweep, SystemPlan, Unexpected, is_searched, named_at_rank,
+    General, KEYS, Ladder, MachinePlan, MachineSettings, Prepare, RestorePlan, SETTING_FLAGS,
+    Service, ServiceControl, Steady, Sweep, SystemPlan, Unexpected, is_searched, named_at_rank,
     report_settings, shown,
 };
 pub use points::PlanPoint;

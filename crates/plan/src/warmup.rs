@@ -45,6 +45,14 @@ impl Warmup {
         }
     }
 
+    /// The shortest time.
+    pub(crate) const fn least(&self) -> Duration {
+        match *self {
+            Self::Fixed(time) => time,
+            Self::Auto { least, .. } => least,
+        }
+    }
+
     /// Whether it ends by rule.
     #[must_use]
     pub const fn is_auto(&self) -> bool {

@@ -5,6 +5,7 @@ mod cost;
 mod evidence;
 mod expect;
 mod ladder;
+mod restore;
 mod server;
 mod service;
 #[cfg(test)]
@@ -31,7 +32,7 @@ use tailmark_driver::Place;
 use tailmark_engine::Stop;
 use tailmark_machine::Space;
 use tailmark_model::{RepeatRange, number};
-use tailmark_plan::{Adopt, AskedRate, Order, Plan, Reload, Sweep, SystemPlan, Warmup};
+use tailmark_plan::{Adopt, AskedRate, Order, Plan, Sweep, SystemPlan, Warmup};
 use tailmark_stats::steady::{KNOWN_WIDTH, WINDOW_MIN_S, WINDOWS};
 use tailmark_study::Study;
 use tailmark_workload::Workload;
@@ -169,6 +170,8 @@ impl SystemFacts {
             started: matches!(state, Some(Ok(State::Begun(_)))),
             data: DataState {
                 is_loaded: matches!(state, Some(Ok(State::Loaded | State::Adopted))),
+                is_changed: dataset.is_changed().unwrap_or(false),
+                has_start: dataset.has_start().unwrap_or(false),
                 ..DataState::default()
             },
             adopted: matches!(state, Some(Ok(State::Adopted))),
@@ -363,13 +366,7 @@ fn steps(plan: &Plan, work: &SystemWork<'_>, facts: &Facts) -> Vec<String> {
     steps.extend(server::lines(plan, system, known));
     let load = load(plan, system, known);
     steps.extend(load);
-    match sweep.reload {
-        Reload::Never => {}
-        Reload::Repeat if sweep.repeats == 1 => {}
-        Reload::Repeat => steps.push("before each further repeat: load again".to_owned()),
-        Reload::Workload => steps.push("before each further workload: load again".to_owned()),
-        Reload::Point => steps.push("before each further point: load again".to_owned()),
-    }
+    steps.extend(restore::steps(plan, system, known));
     steps.extend(ladder::repeats(sweep));
     for workload in &sweep.workloads {
         let at = points_of_a_workload(sweep, workload, system, facts);

@@ -1,8 +1,10 @@
 //! Errors of carrying out a plan.
 
 mod preparation;
+mod restore;
 
 pub use preparation::PreparationError;
+pub use restore::RestoreError;
 
 use std::{io, path::PathBuf};
 use tailmark_driver::Location;
@@ -301,7 +303,7 @@ pub enum Error {
     /// Records would have to be removed where other programs may keep their own.
     #[error(
         "system `{system}`: {place} at `{location}` existed before the run, so tailmark removes no \
-         records from it: set sweep.reload = \"never\", leave out workloads that begin with an \
+         records from it: set dataset.restore = \"none\", leave out workloads that begin with an \
          empty database, or give another `keyspace`"
     )]
     KeptRecords {
@@ -453,6 +455,9 @@ pub enum Error {
     /// The preparation was not agreed to, or is impossible.
     #[error(transparent)]
     Preparation(#[from] PreparationError),
+    /// A data set cannot be kept or restored.
+    #[error(transparent)]
+    Restore(#[from] RestoreError),
     /// It was asked to stop.
     #[error("stopped while {doing}")]
     Stopped {
@@ -514,6 +519,7 @@ impl Error {
             | Self::MovedSystem { .. }
             | Self::MissingPlace { .. }
             | Self::BadDirectory { .. }
+            | Self::Restore(RestoreError::Refused { .. })
             | Self::LinkedData { .. }
             | Self::NoDevice { .. }
             | Self::Placeholders { .. }

@@ -37,7 +37,7 @@ pub use caches::CachesKept;
 pub use clean::{Cleaning, Results, left_behind};
 pub use dry_run::{DryRun, Facts, ServerFacts, SystemFacts, dry_run};
 pub use earlier::{EarlierStudy, Noise, Speed};
-pub use error::{Error, PreparationError};
+pub use error::{Error, PreparationError, RestoreError};
 pub use expect::{Check, EXPECTATIONS, Expectation, Mismatches, Seen, SeenPlace};
 pub use findings::{PointContext, RULES, Rule};
 pub use prepare::{PrepareLines, dry_run as dry_run_prepare, prepare_alone, restore};

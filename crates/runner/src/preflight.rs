@@ -5,7 +5,7 @@ use crate::{
     Error,
     capture::refuse_unknown_probes,
     claimed::{ClaimedPlaces, parent, refuse_missing},
-    dataset::{Dataset, State},
+    dataset::{Dataset, State, kept_bytes},
     error::in_one_line,
     expect::Mismatches,
     prepare::refuse_overwrite,
@@ -186,17 +186,23 @@ fn look(
         dataset.make_directories(&mut places.made)?;
         match state {
             State::Loaded | State::Adopted => {}
+            // It is restored, not loaded.
+            State::Empty if dataset.has_start()? => {}
             State::Empty => {
                 refuse_overwrite(plan, system, &Unwatched)?;
-                room.claim(system, dataset.present(), 0)?;
+                room.claim(system, space(system), (dataset.present(), 0))?;
             }
-            State::Begun(_) => room.claim(system, 0, dataset.present())?,
+            State::Begun(_) => room.claim(system, space(system), (0, dataset.present()))?,
+        }
+        dataset.refuse_several(ranks.sets_of(system))?;
+        if dataset.restore().keeps_files() && !dataset.has_start()? {
+            room.claim(system, kept_bytes(&system.data), (0, 0))?;
         }
         // Other ranks on this machine may use the same file system.
         for beside in ranks.beside(system) {
             let present = Dataset::new(plan, &beside).present();
             if parent(beside.location.path().unwrap_or(Path::new(""))).is_dir() {
-                room.claim(&beside, 0, present)?;
+                room.claim(&beside, space(&beside), (0, present))?;
             }
         }
     }
@@ -243,6 +249,11 @@ fn try_open(plan: &Plan, system: &SystemPlan) -> Result<(), Error> {
     }
 }
 
+/// The most bytes that the loaded data set of a system needs.
+fn space(system: &SystemPlan) -> u64 {
+    (system.driver.space)(&system.data, &system.settings)
+}
+
 /// The remaining space of each file system after the systems checked so far.
 #[derive(Default)]
 struct Room {
@@ -260,9 +271,14 @@ struct RemainingSpace {
 }
 
 impl Room {
-    /// Reserves the space of a system. Some of its bytes are already there; others are removed
+    /// Reserves space for a system. Some of its bytes are already `present`; others are `removed`
     /// before it is loaded.
-    fn claim(&mut self, system: &SystemPlan, removed: u64, present: u64) -> Result<(), Error> {
+    fn claim(
+        &mut self,
+        system: &SystemPlan,
+        needed: u64,
+        (removed, present): (u64, u64),
+    ) -> Result<(), Error> {
         let Some(place) = system.location.path() else {
             return Ok(());
         };
@@ -275,7 +291,6 @@ impl Room {
             path: place.to_owned(),
             source,
         })?;
-        let needed = (system.driver.space)(&system.data, &system.settings);
         let left = self.left.entry(file_system).or_insert(RemainingSpace {
             free: available,
             claimed: 0,

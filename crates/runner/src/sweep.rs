@@ -7,6 +7,7 @@ pub(crate) mod moved;
 mod notices;
 mod point;
 mod requested;
+mod rest;
 mod resume;
 pub(crate) mod search;
 mod server;
@@ -38,7 +39,7 @@ use std::{collections::BTreeMap, path::Path};
 pub use summary::Summary;
 use tailmark_engine::{Observer, Stop};
 use tailmark_machine::{LeftGroup, MemoryLimit};
-use tailmark_model::Series;
+use tailmark_model::{PointKey, Series, StartState};
 use tailmark_plan::{Order, Plan, SystemPlan};
 use tailmark_prepare::LeftChanges;
 use tailmark_study::Study;
@@ -239,6 +240,7 @@ impl Run<'_> {
         let sweep = Sweeper {
             plan,
             ranks,
+            starts: study.starts()?,
             study,
             observer,
             stop,
@@ -322,6 +324,8 @@ struct Sweeper<'a> {
     has_measured: bool,
     /// The highest repeat that was begun.
     repeat: u32,
+    /// The states from which the points so far started.
+    starts: Vec<(PointKey, StartState)>,
     /// The idle power of systems with a point in this run.
     idle: BTreeMap<String, Vec<Series>>,
 }

@@ -212,7 +212,7 @@ fn a_load_that_begins_again_from_nothing_is_whole() {
 fn a_load_that_points_came_after_is_kept() {
     let mut bench = Bench::new("ycsb-c");
     bench.plan.sweep.threads = vec![1, 2];
-    bench.plan.sweep.reload = tailmark_plan::Reload::Point;
+    bench.plan.dataset.restore.how = tailmark_plan::Restore::Reload;
     run(&bench.plan, bench.out.path()).unwrap();
     assert_eq!(loads(bench.out.path()).len(), 2);
 }

@@ -29,7 +29,6 @@ rate = "20k"
 repeats = 3
 seed = 7
 settle = "1h"
-reload = "workload"
 compressibility = 0.5
 [machine]
 memory_limit = "1GiB"

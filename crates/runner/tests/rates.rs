@@ -8,10 +8,10 @@
 mod support;
 
 use std::{path::Path, sync::Mutex};
-use support::{RECORDS, plan, points, run, system, system_with};
+use support::{RECORDS, plan, points, restoring, run, system, system_with};
 use tailmark_engine::{Observer, PhaseStart, Stop};
 use tailmark_model::{Arrivals, Load, Point, PointKey, ResolvedRate, finding::ERRORS};
-use tailmark_plan::{AskedRate, Plan, RawPlan, Reload, SystemPlan};
+use tailmark_plan::{AskedRate, Plan, RawPlan, Restore, RestoreBefore, SystemPlan};
 use tailmark_runner::{Error, Summary};
 use tailmark_study::Study;
 
@@ -318,25 +318,28 @@ impl Observer for Order {
 
 #[test]
 fn a_workload_is_loaded_once_for_its_thread_counts_and_its_rates() {
-    let order = |reload, threads: &[u32]| {
+    let order = |before, threads: &[u32]| {
         let (place, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let system = system_with("a", "file", place.path(), &[("direct", "false")]);
         let mut plan = with(vec![system], threads, &[AskedRate::Fixed(FAST)]);
         let ycsb_a = plan_workload("ycsb-a");
         plan.sweep.workloads.push(ycsb_a);
-        plan.sweep.reload = reload;
+        let plan = restoring(plan, Restore::Reload, before);
         let order = Order::default();
         tailmark_runner::run(&plan, out.path(), &order, &Stop::new()).unwrap();
         order.0.into_inner().unwrap()
     };
     let each = ["load", "1", "4 at 50000"];
-    assert_eq!(order(Reload::Workload, &[1]), [each, each].concat());
+    assert_eq!(order(RestoreBefore::Workload, &[1]), [each, each].concat());
     assert_eq!(
-        order(Reload::Workload, &[]),
+        order(RestoreBefore::Workload, &[]),
         ["load", "4 at 50000"].repeat(2)
     );
     let reloaded = ["load", "1", "load", "4 at 50000"];
-    assert_eq!(order(Reload::Point, &[1]), [reloaded, reloaded].concat());
+    assert_eq!(
+        order(RestoreBefore::Point, &[1]),
+        [reloaded, reloaded].concat()
+    );
 }
 
 fn plan_workload(name: &str) -> std::sync::Arc<tailmark_workload::Workload> {

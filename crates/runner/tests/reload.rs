@@ -1,4 +1,4 @@
-//! `reload = "repeat"`: every repeat has a data set of its own, loaded once, wherever a run ends and
+//! `restore = "reload"` before each repeat: every repeat has a data set of its own, loaded once, wherever a run ends and
 //! the next one goes on.
 
 #![allow(
@@ -16,10 +16,10 @@ use std::{
         atomic::{AtomicUsize, Ordering},
     },
 };
-use support::{plan, points, run, system_with};
+use support::{plan, points, restoring, run, system_with};
 use tailmark_engine::{Observer, PhaseStart, Stop};
 use tailmark_model::{Load, Point, PointKey};
-use tailmark_plan::{Order, Plan, Reload, SystemPlan};
+use tailmark_plan::{Order, Plan, Restore, RestoreBefore, SystemPlan};
 use tailmark_study::Study;
 use tempfile::TempDir;
 
@@ -31,7 +31,7 @@ fn file(name: &str, place: &Path) -> SystemPlan {
 fn reloading(dir: &Path, systems: &[&str], repeats: u32) -> Plan {
     let systems = systems.iter().map(|name| file(name, &dir.join(name)));
     let mut plan = plan(systems.collect(), &["ycsb-a"], &[1, 2]);
-    plan.sweep.reload = Reload::Repeat;
+    plan = restoring(plan, Restore::Reload, RestoreBefore::Repeat);
     plan.sweep.repeats = repeats;
     plan.sweep.order = Order::Interleaved;
     plan.sweep.operations = Some(100);
@@ -228,8 +228,8 @@ fn data_that_another_study_has_loaded_meanwhile_is_not_that_of_a_repeat() {
         (points(out.path()).len(), loads_of(out.path(), "a")),
         (3, 2)
     );
-    let mut once = plan.clone();
-    (once.sweep.reload, once.sweep.repeats) = (Reload::Point, 1);
+    let mut once = restoring(plan.clone(), Restore::Reload, RestoreBefore::Point);
+    once.sweep.repeats = 1;
     run(&once, other.path()).unwrap();
     run(&plan, out.path()).unwrap();
     assert_eq!(points(out.path()).len(), 6);

@@ -21,7 +21,7 @@ use support::{RECORDS, plan, points, run, system, system_with};
 use tailmark_driver::Location;
 use tailmark_engine::{Observer, PhaseKind, PhaseStart, Stop};
 use tailmark_model::{Kind, Load, Point};
-use tailmark_plan::{Plan, Reload, Warmup};
+use tailmark_plan::{Plan, Restore, RestoreBefore, Warmup};
 use tailmark_runner::{Error, Summary};
 
 /// Requests a stop when something happens, and remembers what did.
@@ -395,12 +395,12 @@ fn reload_loads_before_each_point() {
         &["ycsb-c", "ycsb-a"],
         &[1, 2],
     );
-    plan.sweep.reload = Reload::Point;
+    plan.dataset.restore.how = Restore::Reload;
     let (_, loads) = run_until(&plan, out.path(), |_| false);
     assert_eq!(loads, [RECORDS; 4]);
     let (moved, fresh) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     plan.systems[0].location = Location::Directory(moved.path().to_owned());
-    plan.sweep.reload = Reload::Workload;
+    plan.dataset.restore.before = RestoreBefore::Workload;
     let (_, by_workload) = run_until(&plan, fresh.path(), |_| false);
     assert_eq!(by_workload, [RECORDS; 2]);
 }

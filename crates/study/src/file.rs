@@ -235,7 +235,10 @@ pub fn create_dir_with(directory: &Path, file: &str, bytes: &[u8]) -> io::Result
 }
 
 /// Makes an empty draft in a directory (`O_EXCL`). It is removed when it is dropped.
-pub(crate) fn draft(directory: &Path, mode: u32) -> io::Result<NamedTempFile> {
+///
+/// # Errors
+/// If it cannot be made.
+pub fn draft(directory: &Path, mode: u32) -> io::Result<NamedTempFile> {
     let (prefix, suffix) = DRAFT;
     let mut draft = tempfile::Builder::new();
     let draft = draft.prefix(prefix).suffix(suffix).rand_bytes(RANDOM);

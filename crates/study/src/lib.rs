@@ -14,7 +14,8 @@ mod unlogged;
 pub use error::{Error, is_wrong_place};
 pub use export::{FORMATS, Format};
 pub use file::{
-    NewFile, create_dir_with, create_whole, left_drafts, open_own, refuse_output, replace_file,
+    NewFile, create_dir_with, create_whole, draft, left_drafts, open_own, refuse_output,
+    replace_file,
 };
 pub use own_files::OwnFiles;
 pub use redact::Redaction;

@@ -85,7 +85,14 @@ fn a_directory_that_existed_before_the_load_is_never_replaced() {
     succeeded(&run_with(
         &place,
         &study,
-        &["--set", "sweep.reload=repeat", "--repeats", "2"],
+        &[
+            "--set",
+            "dataset.restore=reload",
+            "--set",
+            "dataset.restore_before=repeat",
+            "--repeats",
+            "2",
+        ],
     ));
     assert_eq!(known(), before, "a load or a reload replaced the directory");
     let listed = out(&clean(&study, &[]));

@@ -83,7 +83,7 @@ fn a_database_that_another_program_made_in_the_place_of_ours_is_left_alone() {
         assert_left(&clean(&study, &["--yes"]));
         let other = |more: &[&str]| run_with(&place, &dir.path().join("other"), more);
         assert_foreign(&other(&[]));
-        assert_foreign(&other(&["--set", "sweep.reload=point"]));
+        assert_foreign(&other(&["--set", "dataset.restore=reload"]));
         for workload in ["fillrandom", "overwrite"] {
             let workload = format!("sweep.workloads=[\"{workload}\"]");
             let raw = ["--set", "database.layout=raw", "--set", &workload];
@@ -179,7 +179,7 @@ fn a_file_that_another_program_made_in_the_place_of_ours_is_left_alone() {
         }
         fs::write(&slots, &theirs).unwrap();
         assert_left(&clean(&study, &["--yes"]));
-        for more in ["sweep.reload=point", "sweep.workloads=[\"ycsb-a\"]"] {
+        for more in ["dataset.restore=reload", "sweep.workloads=[\"ycsb-a\"]"] {
             let more = [&file[..], &["--set", more]].concat();
             assert_foreign(&run_with(&place, &dir.path().join("other"), &more));
         }
@@ -265,7 +265,7 @@ fn a_second_program_that_runs_or_cleans_the_same_place_changes_nothing() {
     let open = DB::open_cf(&Options::default(), &database, families).unwrap();
     let before = contents(&place);
     let other = dir.path().join("other");
-    for more in [&[][..], &["--set", "sweep.reload=point"]] {
+    for more in [&[][..], &["--set", "dataset.restore=reload"]] {
         let ran = run_with(&place, &other, more);
         refused(&ran, &["in use by another process (pid "]);
     }

@@ -274,10 +274,10 @@ fn of_loads(round: &Round, loads: &[Load]) -> Kept {
     }
     let (fewest, count) = (round.sweep.loads(), loads.len() as u64);
     // What was begun before a fault is loaded again where each point has a data set of its own.
-    let most = match round.sweep.reload {
-        "never" => fewest + round.taken_away,
+    let most = match (round.sweep.restore, round.sweep.restore_before) {
+        ("none" | "checkpoint" | "copy", _) => fewest + round.taken_away,
         // Points that failed on a full disk are measured again on data of their repeat.
-        "repeat" if !round.had_full_disk => fewest + round.taken_away,
+        (_, "repeat") if !round.had_full_disk => fewest + round.taken_away,
         _ => u64::MAX,
     };
     let is_once = (fewest..=most).contains(&count);

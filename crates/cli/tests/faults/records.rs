@@ -61,7 +61,7 @@ pub fn below(driver: &Driver, params: &Params, end: u64) -> Kept {
 /// They may be gone where the data set was loaded again, or writes that nobody synced were lost;
 /// the `file` driver keeps only the last of them.
 fn inserted(round: &Round, driver: &str) -> u64 {
-    let may_be_gone = round.sweep.reload != "never"
+    let may_be_gone = round.sweep.restore != "none"
         || round.had_power_cut
         || round.had_full_disk
         || round.taken_away > 0

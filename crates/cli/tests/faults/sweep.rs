@@ -86,7 +86,8 @@ pub struct Sweep {
     threads: Vec<u64>,
     repeats: u64,
     pub operations: Option<u64>,
-    pub reload: &'static str,
+    pub restore: &'static str,
+    pub restore_before: &'static str,
     /// Lines of `[sweep]`, of `[database]` for RocksDB, and of each system.
     more: Vec<String>,
     rocksdb: Vec<String>,
@@ -143,7 +144,18 @@ impl Sweep {
             threads: draw.one_of(&[&[1, 2][..], &[4], &[1, 3, 8]]).to_vec(),
             repeats: if draw.chance(40) { 2 } else { 1 },
             operations,
-            reload: draw.one_of(&["never", "never", "repeat", "workload", "point"]),
+            restore: draw.one_of(match target {
+                Target {
+                    drivers: ["rocksdb"],
+                    ..
+                } => &["none", "none", "reload", "checkpoint", "checkpoint", "copy"],
+                Target {
+                    needs: Needs::Nothing,
+                    ..
+                } => &["none", "none", "reload", "copy"],
+                _ => &["none", "reload"],
+            }),
+            restore_before: draw.one_of(&["repeat", "workload", "point"]),
             more,
             rocksdb: Vec::new(),
             systems: Vec::new(),
@@ -211,15 +223,16 @@ impl Sweep {
     fn plan_of(&self, records: u64) -> String {
         let mut text = format!(
             "same_device = true\n\n[dataset]\nrecords = {records}\nfields = {}\nfield_length = \
-             {}\n\n[sweep]\n\
-             workloads = {:?}\nthreads = {:?}\nrepeats = {}\nreload = {:?}\n{}\n\n\
+             {}\nrestore = {:?}\nrestore_before = {:?}\n\n[sweep]\n\
+             workloads = {:?}\nthreads = {:?}\nrepeats = {}\n{}\n\n\
              [machine]\ndrop_caches = false\n",
             self.fields,
             self.field_length,
+            self.restore,
+            self.restore_before,
             self.workloads,
             self.threads,
             self.repeats,
-            self.reload,
             self.more.join("\n"),
         );
         for system in &self.systems {
@@ -258,10 +271,10 @@ impl Sweep {
     /// How often a data set is loaded where nothing comes between.
     pub fn loads(&self) -> u64 {
         let systems = self.systems.len() as u64;
-        match self.reload {
-            "never" => systems,
-            "repeat" => systems * self.repeats,
-            "workload" => systems * self.workloads.len() as u64 * self.repeats,
+        match (self.restore, self.restore_before) {
+            ("none" | "checkpoint" | "copy", _) => systems,
+            (_, "repeat") => systems * self.repeats,
+            (_, "workload") => systems * self.workloads.len() as u64 * self.repeats,
             _ => self.points(),
         }
     }

@@ -97,7 +97,7 @@ fn an_address_that_leads_to_another_cluster_during_a_point_changes_nothing_there
     assert_ne!(run.wait().unwrap().code(), Some(0));
     let resumed = through.run(&[
         "--workload=ycsb-a",
-        "--set=sweep.reload='point'",
+        "--set=dataset.restore='reload'",
         "-o",
         "out",
     ]);

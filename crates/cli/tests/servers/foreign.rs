@@ -207,7 +207,7 @@ fn a_keyspace_of_another_program_is_left_alone_without_into_existing() {
 fn the_dry_run_of_a_server_changes_nothing_and_prints_what_the_run_sends() {
     let keyspace = Keyspace::missing("printed");
     let name = &keyspace.name;
-    let dry = || out(&keyspace.run(&["--dry-run", "--set", "sweep.reload=point", "-o", "dry"]));
+    let dry = || out(&keyspace.run(&["--dry-run", "--set", "dataset.restore=reload", "-o", "dry"]));
     let said = dry();
     assert_eq!(keyspace.tables(), Vec::<Vec<String>>::new());
     let load = "load 200 records of 4 x 1,024 B with 16 threads at full rate";
@@ -296,7 +296,7 @@ fn a_table_that_the_user_created_in_the_place_of_ours_is_the_users() {
     keyspace.cql("INSERT INTO $.usertable (y_id, field0) VALUES ('user1', 'theirs')");
 
     let foreign = ["was not loaded by tailmark", "--adopt"];
-    for change in ["--workload=ycsb-a", "--set=sweep.reload=point"] {
+    for change in ["--workload=ycsb-a", "--set=dataset.restore=reload"] {
         refused(&keyspace.run(&[change, "-o", "other"]), &foreign);
     }
     let cleaned = TAILMARK.run(keyspace.dir.path(), &["clean", "out", "--yes"]);
@@ -315,13 +315,13 @@ fn records_that_others_keep_in_a_table_of_their_own_stay() {
     let reload = [
         "--into-existing",
         "--set",
-        "sweep.reload=point",
+        "dataset.restore=reload",
         "-o",
         "reload",
     ];
     refused(
         &keyspace.run(&reload),
-        &["removes no records", "sweep.reload"],
+        &["removes no records", "dataset.restore"],
     );
     succeeded(&keyspace.run(&["--into-existing", "-o", "out"]));
     keyspace.cql("INSERT INTO $.usertable (y_id, field0) VALUES ('mine', 'precious')");

@@ -7,6 +7,7 @@
     reason = "a test, whose tables are looked at"
 )]
 
+mod ageing;
 mod background;
 mod blame;
 mod decided;

@@ -102,7 +102,7 @@ fn studies(
 }
 
 /// The verdict of each point of a study of two systems, whose points have these runs.
-fn verdicts(points: &[(&[f64], &[f64])]) -> Vec<Verdict> {
+pub fn verdicts(points: &[(&[f64], &[f64])]) -> Vec<Verdict> {
     let run = |system: &str, threads: usize, repeat: usize, ops: f64| Run {
         key: PointKey {
             system: system.to_owned(),

@@ -3,7 +3,7 @@
 use super::roles::{DATA_SET, LOAD, RUN, SYSTEM};
 use crate::{
     Accept::{Choice, Count, Flag, FlagOr, Number, Size, Text},
-    Adopt, Error, Plan, PlanKey, Reload, Sweep, SystemPlan,
+    Adopt, Error, Plan, PlanKey, Restore, RestorePlan, Sweep, SystemPlan,
     limits::{DRIVER_DEFAULT, RATE_MAX, RATE_MIN, RECORDS_MAX},
     reader::TableReader,
     units::times,
@@ -120,12 +120,20 @@ pub struct DataSetPlan {
     pub write_all_fields: bool,
     /// The fraction of each value that is not random: 0 (incompressible) to 1.
     pub compressibility: f64,
+    /// How points get it as it was loaded.
+    pub restore: RestorePlan,
 }
 
 impl DataSetPlan {
-    pub(crate) fn read(keys: &TableReader<'_>) -> Result<Self, Error> {
+    pub(crate) fn read(
+        keys: &TableReader<'_>,
+        sweep: &Sweep,
+        systems: &[SystemPlan],
+    ) -> Result<Self, Error> {
+        let adopt = keys.get("adopt")?;
         Ok(Self {
-            adopt: keys.get("adopt")?,
+            restore: RestorePlan::read(keys, (adopt, sweep), systems)?,
+            adopt,
             upgrade: keys.get("upgrade")?,
             into_existing: keys.get("into_existing")?,
             load_rate: keys.optional("load_rate")?,
@@ -150,11 +158,10 @@ impl DataSetPlan {
         let deletes = sweep.workloads.iter().find(|w| does_delete(w));
         let writes = sweep.workloads.iter().find(|w| w.writes());
         let erased = systems.iter().find(|system| system.prepare.destroys());
-        let accepted = if sweep.reload != Reload::Never {
-            let reload = sweep.reload.name();
+        let accepted = if self.restore.how != Restore::None {
+            let how = self.restore.how.name();
             format!(
-                "`false` if sweep.reload is `{reload}`, because tailmark never removes adopted \
-                     data"
+                "`false` if dataset.restore is `{how}`, because tailmark never removes adopted data"
             )
         } else if let Some(workload) = empties {
             let name = &workload.name;

@@ -11,6 +11,7 @@ mod machine;
 mod place;
 mod prepare;
 pub(super) mod report;
+mod restore;
 mod roles;
 mod service;
 pub(super) mod slo;
@@ -30,6 +31,7 @@ pub use expect::{ClientHost, Expect, Unexpected};
 pub use machine::MachinePlan;
 pub use prepare::{Consent, ERASES, FILE_SYSTEMS, MachineSettings, Prepare};
 pub use report::report_settings;
+pub use restore::RestorePlan;
 pub use service::{Service, ServiceControl, shown};
 pub use slo::is_searched;
 pub use steady::Steady;
@@ -48,6 +50,7 @@ const PARTS: &[&[PlanKey]] = &[
     top::TOP_KEYS,
     data::DATABASE_KEYS,
     data::DATASET_KEYS,
+    restore::RESTORE_KEYS,
     sweep::SWEEP_KEYS,
     machine::MACHINE_KEYS,
     report::REPORT_KEYS,

@@ -11,7 +11,7 @@ use crate::{
         self, Choice, Count, Distribution, Number, Percent, Rates, Text, Threads, Time, TimeOrAuto,
         Words,
     },
-    AskedRate, DefaultInputs, Error, Ladder, Order, Plan, PlanKey, Reload, Warmup,
+    AskedRate, DefaultInputs, Error, Ladder, Order, Plan, PlanKey, Warmup,
     limits::{ARRIVALS, AUTO, RATE_MAX, RATE_MIN, THREADS_MAX, YEAR},
     rate::Rates as AskedRates,
     reader::TableReader,
@@ -135,10 +135,6 @@ pub(super) const SWEEP_KEYS: &[PlanKey] = &[
         .flag(22, "--seed", "NUMBER")
         .help("Seed of all random draws")
         .sets(|plan| Some(plan.sweep.seed.to_string())),
-    PlanKey::new("sweep", "reload", EVERY_POINT, Choice(Reload::NAMES))
-        .about("load the data set again: never, before each repeat, workload or point")
-        .or("never")
-        .sets(|plan| Some(plan.sweep.reload.name().to_owned())),
     PlanKey::new("sweep", "load_threads", EVERY_POINT, Count(1, THREADS_MAX))
         .about("clients that load")
         .or("16")
@@ -194,8 +190,6 @@ pub struct Sweep {
     pub warmup: Warmup,
     /// The seed of all random draws.
     pub seed: u64,
-    /// When the data set is loaded again.
-    pub reload: Reload,
     /// Clients that load.
     pub load_threads: u32,
     /// The time limit for background work to settle.
@@ -249,7 +243,6 @@ impl Sweep {
             until_known,
             warmup,
             seed: keys.get("seed")?,
-            reload: keys.get("reload")?,
             load_threads: keys.get("load_threads")?,
             settle: keys.get("settle")?,
             ready_timeout: keys.get("ready_timeout")?,

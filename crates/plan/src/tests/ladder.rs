@@ -162,8 +162,8 @@ fn what_is_no_ladder_is_refused() {
             &["sweep.rate is `500`", "sweep.rates adds separate points"],
         ),
         (
-            "threads = '8..'\nrepeats = 2\nreload = 'repeat'",
-            &["sweep.reload is `repeat`", "never, workload or point"],
+            "threads = '8..'\nrepeats = 2\n[dataset]\nrestore = 'reload'\nrestore_before = 'repeat'",
+            &["dataset.restore_before is `repeat`", "point or workload"],
         ),
     ] {
         let error = check(&format!("{SYSTEM}[sweep]\n{keys}"));

@@ -16,7 +16,9 @@ mod refused;
 mod shipped;
 mod until;
 
-use super::{DropCaches, Error, Order, Plan, RawPlan, Reload, Warmup, report_settings};
+use super::{
+    DropCaches, Error, Order, Plan, RawPlan, Restore, RestoreBefore, Warmup, report_settings,
+};
 use std::{path::Path, time::Duration};
 use tailmark_driver::{Location, Semantics};
 use tailmark_model::{ALLOW_ERRORS, LatencyAxis, ReportSettings};
@@ -137,10 +139,10 @@ fn every_key_takes_effect() {
     let text = "title = 'T'\nassumed = ['sweep.seed', 'database.driver']\n\
         [database]\ndriver = 'null'\nsemantics = 'correct'\n\
         [dataset]\nrecords = '2.5k'\nfields = 2\nfield_length = '1KiB'\ncompressibility = 0.5\n\
-        write_all_fields = true\n\
+        write_all_fields = true\nrestore = 'reload'\nrestore_before = 'workload'\n\
         [sweep]\nworkloads = ['mine', 'ycsb-c']\nthreads = { from = 1, to = 20, factor = 3 }\n\
         operations = '10k'\nduration = '5s'\nwarmup = '2s'\nrepeats = 2\nrate = '20k'\nseed = 9\n\
-        reload = 'workload'\norder = 'systems'\nload_threads = 3\nsettle = '1m'\n\
+        order = 'systems'\nload_threads = 3\nsettle = '1m'\n\
         [machine]\nmemory_limit = '2GiB'\ndrop_caches = false\n\
         [[system]]\nname = 'a'\noptional = true\n[[system]]\nname = 'b'\nceiling_for = 'a'\n\
         database = { semantics = 'faithful' }\n\
@@ -193,7 +195,9 @@ fn every_key_takes_effect() {
         (sweep.repeats, sweep.rate, sweep.seed),
         (2, Some(20_000.0), 9)
     );
-    assert_eq!((sweep.reload, sweep.load_threads), (Reload::Workload, 3));
+    let restore = (dataset.restore.how, dataset.restore.before);
+    assert_eq!(restore, (Restore::Reload, RestoreBefore::Workload));
+    assert_eq!(sweep.load_threads, 3);
     assert_eq!(sweep.order, Order::Systems);
     assert!(dataset.write_all_fields);
     assert_eq!(dataset.compressibility, 0.5);

@@ -85,10 +85,10 @@ const REFUSED: &[(&str, &[&str])] = &[
     ),
     ("+[dataset]\nrecords = -5", &["dataset.records is `-5`"]),
     (
-        "+[dataset]\nadopt = true\n[sweep]\nreload = 'point'",
+        "+[dataset]\nadopt = true\nrestore = 'reload'",
         &[
             "dataset.adopt is `true`",
-            "sweep.reload is `point`",
+            "dataset.restore is `reload`",
             "never removes adopted data",
         ],
     ),
@@ -276,8 +276,33 @@ const REFUSED: &[(&str, &[&str])] = &[
         &["sweep.arrivals is `random`", "one of even, poisson"],
     ),
     (
-        "+[sweep]\nreload = 'always'",
-        &["sweep.reload is `always`", "never, repeat, workload, point"],
+        "+[dataset]\nrestore = 'always'",
+        &[
+            "dataset.restore is `always`",
+            "none, reload, checkpoint, copy, command",
+        ],
+    ),
+    (
+        "+[dataset]\nrestore = 'checkpoint'",
+        &[
+            "dataset.restore is `checkpoint`",
+            "system `a`",
+            "changes its files in place",
+        ],
+    ),
+    (
+        "+[dataset]\nrestore = 'command'",
+        &[
+            "dataset.restore is `command`",
+            "without dataset.restore_command",
+        ],
+    ),
+    (
+        "+[dataset]\nrestore_command = 'true'",
+        &[
+            "dataset.restore is `none`",
+            "`command` with dataset.restore_command",
+        ],
     ),
     (
         "+[sweep]\norder = 'random'",

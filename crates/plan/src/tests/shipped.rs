@@ -168,7 +168,7 @@ fn what_the_study_of_db_bench_does_not_say_is_marked() {
     for key in [
         "sweep.workloads",
         "sweep.background_rate",
-        "sweep.reload",
+        "dataset.restore",
         "workload.readrandom.distribution",
         "system.Samsung PM9A3.database.layout",
         "system.Samsung PM9A3.database.cache_kind",

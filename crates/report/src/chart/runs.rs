@@ -10,11 +10,14 @@ use tailmark_model::{Metric, System};
 
 /// Between the marks of two systems at a thread count, pixels.
 const APART: f64 = 11.0;
+/// Between the marks of the first and the last repeat of a system, pixels.
+const REPEATS: f64 = 8.0;
 
-/// A mark for each run of each system by step; `None` if no run has the metric.
+/// A mark for each run of each system by step, repeats from left to right, so that ageing shows; `None` if no run has the metric.
 pub fn scatter(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>, metric: Metric) -> Option<Value> {
     let systems: &[&System] = &sweep.systems;
     let middle = (systems.len() as f64 - 1.0) / 2.0;
+    let last = sweep.repeats().max(2) as f64 - 1.0;
     let series = systems.iter().enumerate().map(|(index, system)| {
         let look = sweep.look(&system.name).unwrap_or(style::look(index));
         let data: Vec<Value> = group
@@ -24,11 +27,17 @@ pub fn scatter(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>, metric: Metric)
             .filter_map(|(cell, point)| {
                 let value = metric.value(&point.phase).filter(|value| value.is_exact())?;
                 let value = quantised(metric.in_unit(value).value);
-                let mark = json!({"value": [cell.step.label(), value, point.key.repeat]});
+                let repeat = f64::from(point.key.repeat) - 1.0;
+                let shift = (index as f64 - middle) * APART + (repeat / last - 0.5) * REPEATS;
+                let mark = json!({
+                    "value": [cell.step.label(), value, point.key.repeat],
+                    "symbolOffset": [shift, 0],
+                });
                 Some(match cell.fault {
                     None => mark,
                     Some(_) => json!({
                         "value": mark["value"],
+                        "symbolOffset": mark["symbolOffset"],
                         "itemStyle": {"color": "#fff", "borderColor": style::FAULT, "borderWidth": 2},
                     }),
                 })
@@ -36,7 +45,6 @@ pub fn scatter(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>, metric: Metric)
             .collect();
         json!({
             "type": "scatter", "name": system.name, "symbol": look.symbol, "symbolSize": 8,
-            "symbolOffset": [(index as f64 - middle) * APART, 0],
             "itemStyle": {"color": look.color, "opacity": 0.8}, "data": data,
         })
     });

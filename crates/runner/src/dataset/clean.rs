@@ -6,7 +6,7 @@
 use super::{
     Dataset, failed, identity,
     marker::{Marker, Store, read_file_itself},
-    trial,
+    start, trial,
 };
 use crate::{Error, error::in_one_line};
 use bytesize::ByteSize;
@@ -135,6 +135,10 @@ impl NamedPlace<'_> {
         let name = |log: &String| format!("`{log}`, the log of that database");
         lines.extend(logs.values().map(name));
         let params = self.params(location, logs)?;
+        let start = start::of_study(&params, &marker.study);
+        // Before the marker, which is removed after it.
+        let at = lines.len().min(1);
+        lines.splice(at..at, start.map(|start| start.line()));
         Ok(Remains {
             store,
             driver: self.driver,
@@ -384,23 +388,7 @@ impl Remains {
             return Ok(());
         };
         let data = self.params.location.path().unwrap_or(Path::new(""));
-        let trial = trial::left(self.driver, &self.params, &self.marker.study);
-        // All of it is checked first: what cannot be removed stays as it is, with its marker.
-        (self.driver.check_destroy)(&self.params)?;
-        if let Some(trial) = &trial {
-            trial.check_removal(self.driver)?;
-        }
-        super::marker::write_over(path, &self.marker.emptied().text())?;
-        let confirm = |held: &Path| identity::confirm(self.driver, held, &self.marker);
-        let destroyed = (self.driver.destroy)(&self.params, &confirm);
-        if let Err(tailmark_driver::Error::Locked { .. }) = destroyed {
-            // Another program has it open, and nothing of it was removed.
-            super::marker::write_over(path, &self.marker.text())?;
-        }
-        destroyed?;
-        if let Some(trial) = &trial {
-            trial.remove(self.driver)?;
-        }
+        self.remove_database(path, log)?;
         let is_kept = is_kept(data, &self.marker);
         if data.is_dir() && !is_kept {
             remove_empty(data)?;
@@ -418,6 +406,35 @@ impl Remains {
             }
         }
         Ok(())
+    }
+
+    /// Removes the database with its trial and its kept start, and lowers the marker at `path`
+    /// first.
+    fn remove_database(&self, path: &Path, log: &dyn Fn(&str)) -> Result<(), Error> {
+        let trial = trial::left(self.driver, &self.params, &self.marker.study);
+        // All of it is checked first: what cannot be removed stays as it is, with its marker.
+        (self.driver.check_destroy)(&self.params)?;
+        if let Some(trial) = &trial {
+            trial.check_removal(self.driver)?;
+        }
+        let start = start::of_study(&self.params, &self.marker.study);
+        if let Some(start) = &start {
+            start.check_removal(self.driver)?;
+        }
+        super::marker::write_over(path, &self.marker.emptied().text())?;
+        let confirm = |held: &Path| identity::confirm(self.driver, held, &self.marker);
+        let destroyed = (self.driver.destroy)(&self.params, &confirm);
+        if let Err(tailmark_driver::Error::Locked { .. }) = destroyed {
+            // Another program has it open, and nothing of it was removed.
+            super::marker::write_over(path, &self.marker.text())?;
+        }
+        destroyed?;
+        if let Some(start) = &start {
+            let line = start.line();
+            start.remove(self.driver)?;
+            log(&format!("removed {line}"));
+        }
+        trial.map_or(Ok(()), |trial| trial.remove(self.driver))
     }
 }
 

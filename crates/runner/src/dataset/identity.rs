@@ -79,6 +79,15 @@ pub(super) fn confirm(driver: &Driver, data: &Path, marker: &Marker) -> Result<(
     }
 }
 
+/// Refuses to remove a copy of other data than what the marker describes. One that was cut short
+/// may lack its name.
+pub(super) fn confirm_copy(driver: &Driver, copy: &Path, marker: &Marker) -> Result<(), String> {
+    match (driver.identity)(copy) {
+        Ok(Some(found)) if found.id.is_none() && found.is_new => Ok(()),
+        _ => confirm(driver, copy, marker),
+    }
+}
+
 /// Refuses to remove a database with a record.
 pub(super) fn refuse_records(driver: &Driver, data: &Path) -> Result<(), String> {
     match (driver.identity)(data) {

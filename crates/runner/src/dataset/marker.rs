@@ -48,6 +48,12 @@ pub(super) struct Marker {
     /// write.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reshaped: bool,
+    /// Whether a workload that writes has begun since it was loaded or restored.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub changed: bool,
+    /// Whether the plan's command has kept it as it was loaded.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kept: bool,
 }
 
 /// What every version of a marker has.
@@ -73,6 +79,8 @@ impl Marker {
             loaded,
             complete,
             reshaped: false,
+            changed: false,
+            kept: false,
         }
     }
 
@@ -109,6 +117,31 @@ impl Marker {
             complete: false,
             ..self.clone()
         }
+    }
+
+    /// The marker once all records are there again as they were loaded.
+    pub fn restored(&self, records: u64) -> Self {
+        Self {
+            loaded: records,
+            complete: true,
+            reshaped: false,
+            changed: false,
+            ..self.clone()
+        }
+    }
+
+    /// Whether both are about one load of one database.
+    pub fn is_same_load(&self, other: &Self) -> bool {
+        let load = |marker: &Self| {
+            let Self {
+                study,
+                started,
+                identity,
+                ..
+            } = marker.clone();
+            (study, started, identity)
+        };
+        load(self) == load(other)
     }
 
     /// Differences between the requested and the loaded data set; empty if there are none.

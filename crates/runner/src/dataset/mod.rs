@@ -6,15 +6,18 @@
 //! so ([`adopt`]).
 
 mod adopt;
+mod changed;
 pub(crate) mod clean;
+mod copying;
 mod description;
 mod identity;
 mod load;
 pub(crate) mod marker;
 mod open;
-mod reshaped;
+mod restore;
 mod server;
 pub(crate) mod shared;
+mod start;
 mod trial;
 mod wal;
 
@@ -26,6 +29,7 @@ use description::describe;
 pub use description::differences;
 pub(crate) use load::loader;
 use marker::{Marker, Store, failed};
+pub(crate) use start::kept_bytes;
 use std::{
     collections::BTreeMap,
     fs,
@@ -35,7 +39,7 @@ use std::{
 };
 use tailmark_driver::{Access, Database, Location, Made, Params, db::stamp};
 use tailmark_model::instant::dated;
-use tailmark_plan::{Adopt, Plan, SystemPlan};
+use tailmark_plan::{Adopt, Plan, Restore, SystemPlan};
 use tailmark_prepare::Unwatched;
 
 /// A system's data set.
@@ -57,6 +61,8 @@ pub struct Dataset<'a> {
     adopted: OnceLock<identity::Adopted>,
     /// The load in the marker that this run saw or wrote: its study, and when it began.
     load: Mutex<Option<(String, String)>>,
+    /// How it is restored before a point.
+    restore: Restore,
     /// Whether tables are created in a keyspace that tailmark did not create.
     into_existing: bool,
     /// Whether this study began to create something on the server, so that empty objects there are
@@ -134,6 +140,7 @@ impl<'a> Dataset<'a> {
             adopts,
             adopted: OnceLock::new(),
             load: Mutex::default(),
+            restore: plan.dataset.restore.of(system),
             into_existing: plan.dataset.into_existing,
             has_begun: plan.begun_on.contains(&system.name),
         }

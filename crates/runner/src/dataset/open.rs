@@ -15,6 +15,7 @@ impl Dataset<'_> {
     pub fn try_open(&self) -> Result<(), Error> {
         let state = self.state()?;
         self.refuse_reload()?;
+        self.check_start()?;
         match (state, &self.store) {
             (State::Empty, Store::File(_)) => self.check_open().and_then(|()| self.make_trial()),
             // It was already asked what it holds.
@@ -32,6 +33,7 @@ impl Dataset<'_> {
     pub fn check_open(&self) -> Result<(), Error> {
         let state = self.state()?;
         self.refuse_reload()?;
+        self.check_start()?;
         let Driver {
             check_open,
             check_destroy,
@@ -142,7 +144,8 @@ impl Dataset<'_> {
     /// If it cannot be removed, or something else is in its place.
     pub fn remove(&self) -> Result<(), Error> {
         match self.state()? {
-            _ if !self.is_kept() => Ok(()),
+            // A simulation may have a state.
+            _ if !self.is_kept() => Ok((self.system.driver.destroy)(&self.params, &|_| Ok(()))?),
             State::Adopted => Err(self.foreign(None)),
             _ => self.refuse_to_change_adopted().and_then(|()| self.empty()),
         }
@@ -150,7 +153,7 @@ impl Dataset<'_> {
 
     /// Removes the existing data. The marker says so first, until something is loaded. So if the
     /// run is killed meanwhile, the next one removes the rest.
-    fn empty(&self) -> Result<(), Error> {
+    pub(super) fn empty(&self) -> Result<(), Error> {
         (self.system.driver.check_destroy)(&self.params)?;
         let before = self.read()?.0;
         if let (Store::File(_), Some(marker)) = (&self.store, &before)

@@ -3,7 +3,7 @@
 use super::{Dataset, Store};
 use crate::Error;
 use tailmark_driver::{Database, ServerContents};
-use tailmark_plan::{Adopt, Reload};
+use tailmark_plan::{Adopt, Restore, RestoreBefore};
 
 /// Why an open table is foreign that was not before.
 const ANOTHER: &str = "it is not the table that tailmark found before; another program dropped it, \
@@ -36,12 +36,9 @@ impl Dataset<'_> {
 
     /// Refuses a plan that would remove records where other programs may keep their own.
     pub(super) fn refuse_reload(&self) -> Result<(), Error> {
-        let sweep = &self.plan.sweep;
-        let reloads = match sweep.reload {
-            Reload::Never => false,
-            Reload::Repeat => sweep.repeats > 1,
-            Reload::Workload | Reload::Point => true,
-        };
+        let (sweep, before) = (&self.plan.sweep, self.plan.dataset.restore.before);
+        let is_once = before == RestoreBefore::Repeat && sweep.repeats == 1;
+        let reloads = self.restore() == Restore::Reload && !is_once;
         let mut workloads = sweep.workloads.iter();
         if self.plan.dataset.adopt != Adopt::No
             || !(reloads || workloads.any(|workload| workload.starts_empty()))

@@ -22,10 +22,10 @@ use tailmark_plan::SystemPlan;
 use tailmark_study::create_dir_with;
 
 /// A file in the directory of a trial.
-const MARK: &str = "made-by-tailmark";
+pub(super) const MARK: &str = "made-by-tailmark";
 
 /// The place of the database in it.
-const DATA: &str = "data";
+pub(super) const DATA: &str = "data";
 
 /// The content of the mark.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,7 +58,7 @@ pub(super) fn left(driver: &Driver, params: &Params, study: &str) -> Option<Tria
     Some(Trial::new(directory, true, params))
 }
 
-fn is_real(directory: &Path) -> bool {
+pub(super) fn is_real(directory: &Path) -> bool {
     fs::symlink_metadata(directory).is_ok_and(|found| found.is_dir())
 }
 
@@ -176,7 +176,7 @@ impl Trial {
     }
 }
 
-fn is_empty(directory: &Path) -> bool {
+pub(super) fn is_empty(directory: &Path) -> bool {
     is_real(directory) && !holds_something(directory)
 }
 

@@ -2,7 +2,7 @@
 //! system.
 
 use super::{
-    counted,
+    counted, restore,
     work::{SystemWork, Work},
 };
 use bytesize::ByteSize;
@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, time::Duration};
 use tailmark_driver::Place;
 use tailmark_engine::DRAIN;
 use tailmark_model::number;
-use tailmark_plan::{AskedRate, Plan, PlanPoint, Reload, Sweep};
+use tailmark_plan::{AskedRate, Plan, PlanPoint, Restore, RestoreBefore, Sweep};
 
 /// The assumed bandwidth of a load, because it is unknown in advance.
 const LOAD_BYTES_PER_SEC: u64 = 100_000_000;
@@ -58,6 +58,10 @@ fn time(plan: &Plan, work: &Work<'_>) -> Vec<String> {
             "      {loads}, {size} in all: {} at {at}",
             number::rounded(time)
         ));
+    }
+    if let Some((line, time)) = restore::time(plan, &work.systems) {
+        expected = expected.saturating_add(time);
+        lines.push(line);
     }
     if let Some((line, time)) = searches(plan, work) {
         expected = expected.saturating_add(time);
@@ -134,11 +138,13 @@ fn trials(plan: &Plan, work: &SystemWork<'_>) -> u64 {
 
 /// How often the data set of a system may be loaded again for its searches, at most.
 fn loads_of_searches(plan: &Plan, work: &SystemWork<'_>) -> u64 {
-    match (work.system.driver.place, plan.sweep.reload) {
-        (Place::Nowhere, _) | (_, Reload::Never | Reload::Repeat) => 0,
-        _ if work.known.adopted => 0,
-        (_, Reload::Workload) => work.searches,
-        (_, Reload::Point) => trials(plan, work),
+    let is_loaded = work.system.driver.place != Place::Nowhere && !work.known.adopted;
+    let reloads = plan.dataset.restore.how == Restore::Reload;
+    match plan.dataset.restore.before {
+        _ if !is_loaded || !reloads => 0,
+        RestoreBefore::Repeat => 0,
+        RestoreBefore::Workload => work.searches,
+        RestoreBefore::Point => trials(plan, work),
     }
 }
 
@@ -275,14 +281,14 @@ fn space(plan: &Plan, work: &Work<'_>) -> BTreeMap<String, Claims> {
     let mut file_systems: BTreeMap<String, Claims> = BTreeMap::new();
     let mut systems: Vec<_> = work.systems.iter().collect();
     systems.sort_by_key(|own| own.place);
-    for SystemWork {
-        system,
-        known,
-        points,
-        loads,
-        ..
-    } in systems
-    {
+    for own in systems {
+        let SystemWork {
+            system,
+            known,
+            points,
+            loads,
+            ..
+        } = own;
         // The space of a server is not checked.
         if matches!(system.driver.place, Place::Nowhere | Place::Hosts) || points.is_empty() {
             continue;
@@ -299,9 +305,10 @@ fn space(plan: &Plan, work: &Work<'_>) -> BTreeMap<String, Claims> {
             0
         };
         let needed = whole.saturating_sub(known.present);
-        let own = || format!("a file system that is not there yet ({})", system.name);
+        let needed = needed.saturating_add(restore::space(plan, own));
+        let to_come = || format!("a file system that is not there yet ({})", system.name);
         let claims = file_systems
-            .entry(known.file_system.clone().unwrap_or_else(own))
+            .entry(known.file_system.clone().unwrap_or_else(to_come))
             .or_default();
         claims.needed = claims.needed.saturating_add(needed);
         if !system.optional {

@@ -4,7 +4,7 @@
 use super::SystemFacts;
 use crate::{dataset::Dataset, error::in_one_line};
 use tailmark_driver::{Place, ServerContents};
-use tailmark_plan::{Adopt, Plan, Reload, SystemPlan};
+use tailmark_plan::{Adopt, Plan, Restore, SystemPlan};
 
 /// Facts about the server of a system.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -100,12 +100,9 @@ fn changes(plan: &Plan, known: &SystemFacts, look: &ServerContents) -> Vec<Strin
         .workloads
         .iter()
         .any(|workload| workload.starts_empty());
-    let again = match sweep.reload {
-        Reload::Never => None,
-        Reload::Repeat => (sweep.repeats > 1).then_some("before each further repeat"),
-        Reload::Workload => Some("before each further workload"),
-        Reload::Point => Some("before each further point"),
-    };
+    let again = (plan.dataset.restore.how == Restore::Reload)
+        .then(|| super::restore::when(plan))
+        .flatten();
     let loads = !known.data.is_loaded;
     if loads || again.is_some() || empties {
         changes.extend(look.creates.clone());

@@ -185,7 +185,7 @@ fn two_systems_on_one_file_system_need_room_together() {
 
 #[test]
 fn what_is_loaded_again_needs_its_room_again_and_takes_its_time() {
-    let loaded = |reload: &str| {
+    let loaded = |restore: &str| {
         let known = SystemFacts {
             data: DataState {
                 is_loaded: true,
@@ -194,10 +194,11 @@ fn what_is_loaded_again_needs_its_room_again_and_takes_its_time() {
             present: 1 << 30,
             ..on("ext4 on /dev/x", 2 << 30)
         };
-        let text = format!("[sweep]\nreload = '{reload}'\nthreads = [1, 4, 16]\n{FILES}");
+        let text = format!("[sweep]\nthreads = [1, 4, 16]\n{FILES}");
+        let text = text.replace("[dataset]", &format!("[dataset]\n{restore}"));
         lines(&text, vec![known.clone(), known])
     };
-    let never = loaded("never");
+    let never = loaded("restore = 'none'");
     assert!(
         never.contains("a needs up to 0 B, b needs up to 0 B"),
         "{never}"
@@ -206,12 +207,12 @@ fn what_is_loaded_again_needs_its_room_again_and_takes_its_time() {
         !never.contains("TOO LITTLE") && !never.contains("loads, "),
         "{never}"
     );
-    let workload = loaded("workload");
+    let workload = loaded("restore = 'reload'\nrestore_before = 'workload'");
     assert!(
         workload.contains("      2 loads") && workload.contains("TOO LITTLE"),
         "{workload}"
     );
-    let point = loaded("point");
+    let point = loaded("restore = 'reload'");
     assert!(point.contains("      6 loads"), "{point}");
 }
 

@@ -135,22 +135,23 @@ mod tests {
 
     #[test]
     fn the_time_has_the_loads_of_each_repeat_and_what_is_due_at_the_end_of_a_rate() {
-        let loads = |repeats: u32, reload: &str| {
+        let loads = |repeats: u32, restore: &str| {
             let text = format!(
                 "[database]\ndriver = 'file'\n[[system]]\nname = 'a'\npath = '/x'\n[sweep]\n\
-                 threads = [1, 2]\nrates = [5, 6, 7]\nrepeats = {repeats}\nreload = '{reload}'"
+                 threads = [1, 2]\nrates = [5, 6, 7]\nrepeats = {repeats}\n[dataset]\n\
+                 restore = '{restore}'\nrestore_before = 'repeat'"
             );
             said(&text, &Facts::default())
         };
-        let said = loads(3, "repeat");
+        let said = loads(3, "reload");
         let parts = [
             "before each further repeat: load again",
             "      3 loads",
             "finishing due operations when a point at a rate ends: 9 times, each at most 10s",
         ];
         assert_says(&said, &parts);
-        assert!(loads(3, "never").contains("      1 load,"));
-        let once = loads(1, "repeat");
+        assert!(loads(3, "none").contains("      1 load,"));
+        let once = loads(1, "reload");
         assert!(
             once.contains("      1 load,") && !once.contains("load again"),
             "{once}"

@@ -27,6 +27,8 @@ pub struct SystemWork<'a> {
     pub points: Vec<PlanPoint<'a>>,
     /// How often its data set is loaded for its points.
     pub loads: u64,
+    /// How often it is kept or restored.
+    pub restores: u64,
     /// Searches that are not over.
     pub searches: u64,
 }
@@ -48,6 +50,7 @@ impl<'a> Work<'a> {
                 known: known.map_or_else(Cow::default, Cow::Borrowed),
                 points: Vec::new(),
                 loads: 0,
+                restores: 0,
                 searches: 0,
             }
         };
@@ -57,7 +60,7 @@ impl<'a> Work<'a> {
             match step {
                 Step::Look { system } => steps.looked(system, systems[system].known.data),
                 Step::Point { system, point, .. } => systems[system].points.push(point),
-                Step::Make { system, make, .. } => systems[system].add_load(make),
+                Step::Make { system, make, .. } => systems[system].add(plan, make),
                 Step::Switch { from, .. } => {
                     let from = from.map(|from| systems[from].system);
                     changes += u64::from(from.is_some());
@@ -113,9 +116,12 @@ impl SystemWork<'_> {
         self.points.is_empty() && self.searches == 0
     }
 
-    fn add_load(&mut self, make: Make) {
+    fn add(&mut self, plan: &Plan, make: Make) {
         // Adopted data is never overwritten by a load.
         let is_loaded = self.system.driver.place != Place::Nowhere && !self.known.adopted;
-        self.loads += u64::from(is_loaded && make != Make::Empty);
+        let loads = matches!(make, Make::Load | Make::LoadAgain);
+        self.loads += u64::from(is_loaded && loads);
+        let keeps = loads && plan.dataset.restore.of(self.system).keeps();
+        self.restores += u64::from(keeps || matches!(make, Make::Keep | Make::Restore));
     }
 }

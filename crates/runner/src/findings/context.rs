@@ -2,7 +2,7 @@
 
 use crate::{CachesKept, point::Measured};
 use tailmark_driver::{Driver, Params, Place, Settled};
-use tailmark_model::{Phase, PointKey};
+use tailmark_model::{Phase, PointKey, StartState};
 use tailmark_plan::{Plan, SystemPlan};
 use tailmark_stats::steady::SteadyRule;
 
@@ -46,6 +46,8 @@ pub(crate) struct SweepContext<'a> {
     pub links: Vec<String>,
     /// Differences of the system from the plan's expectations, in sentences.
     pub unexpected: Vec<String>,
+    /// The states from which the points so far started.
+    pub starts: &'a [(PointKey, StartState)],
     /// The hosts of its server on which the preparation was undone meanwhile.
     pub put_back: Vec<String>,
 }

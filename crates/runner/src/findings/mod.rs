@@ -10,6 +10,7 @@ mod processors;
 mod ranks;
 mod rate;
 mod servers;
+mod start;
 mod steady;
 
 pub use context::PointContext;
@@ -165,6 +166,10 @@ pub const RULES: &[Rule] = &[
     Rule {
         code: finding::TOO_FEW_SAMPLES,
         check: too_few_samples,
+    },
+    Rule {
+        code: finding::UNEQUAL_START,
+        check: start::unequal,
     },
     Rule {
         code: finding::UNEXPECTED,

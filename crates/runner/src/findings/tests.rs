@@ -19,6 +19,7 @@ pub(super) fn in_sweep(plan: &Plan) -> SweepContext<'_> {
         version: None,
         links: Vec::new(),
         unexpected: Vec::new(),
+        starts: &[],
         put_back: Vec::new(),
     }
 }

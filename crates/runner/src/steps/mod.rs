@@ -368,8 +368,9 @@ impl<'a> Iterator for Steps<'a> {
         };
         if !next.is_made {
             let before = system.before.replace(point);
-            if let Some(make) = data.make(&plan.sweep, before.as_ref(), &point) {
-                data.made(make, &point);
+            let restore = plan.dataset.restore.of(system.plan);
+            if let Some(make) = data.make((plan, restore), before.as_ref(), &point) {
+                data.made(make, restore, &point);
                 next.is_made = true;
                 self.next = Some(next);
                 return Some(Step::Make {
@@ -379,6 +380,7 @@ impl<'a> Iterator for Steps<'a> {
                 });
             }
         }
+        data.used(&point);
         if let Some(trial) = next.trial {
             return Some(Step::Trial {
                 system: index,

@@ -112,6 +112,8 @@ impl<'a> Sweeper<'a> {
     fn commit(&mut self, point: &Point, steps: &mut Steps<'a>) -> Result<(), Error> {
         self.study.add_point(point)?;
         self.has_measured = true;
+        self.starts.retain(|(key, _)| *key != point.key);
+        self.starts.push((point.key.clone(), point.phase.start()));
         self.summary.points_measured += 1;
         self.summary.errors += point.phase.errors();
         steps.measured(point);

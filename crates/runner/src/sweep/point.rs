@@ -28,7 +28,7 @@ use std::{
 use tailmark_driver::{Database, Place, Settled, Statistic};
 use tailmark_engine::{Enough, Spec, Terms};
 use tailmark_model::{
-    Fact, Finding, Phase, Point, PointKey, Sentence, Series, Warmup,
+    AVAILABLE, Fact, Finding, Phase, Point, PointKey, Sentence, Series, Warmup,
     finding::{NO_ANSWER, RECORDS_RESHAPED},
     number,
 };
@@ -81,7 +81,7 @@ impl Sweeper<'_> {
         let database = dataset.open()?;
         let _open = self.ranks.open(system)?;
         let all_fields = plan.dataset.write_all_fields;
-        let was_reshaped = dataset.note_reshaping(database.as_ref(), asked.workload, all_fields)?;
+        let was_reshaped = dataset.note_changes(database.as_ref(), asked.workload, all_fields)?;
         let started = self.run_awaited(database.as_ref(), state, asked, &key)?;
         let Some((settled_before, measured)) = started else {
             return Ok(None);
@@ -114,6 +114,7 @@ impl Sweeper<'_> {
                 unexpected: self.unexpected(system, version.as_deref()),
                 version,
                 links: links::degraded_of(&places(system)),
+                starts: &self.starts,
                 put_back,
             }),
             ..PointContext::new(system.driver, &dataset.params, &key, &measured)
@@ -203,7 +204,9 @@ impl Sweeper<'_> {
         let facts = Fact::of_database(&system.name, database.facts());
         self.study.set_facts(&facts)?;
         let idle = self.idle(database, system);
+        let start = start_of(database, system);
         let mut measured = self.run_phase(database, system, asked, key)?;
+        measured.phase.add_start(start);
         measured.phase.series.extend(idle);
         if let Some(log) = &self.plan.machine.power_log {
             match power::of_log(log, &measured.phase) {
@@ -365,13 +368,26 @@ impl Sweeper<'_> {
     }
 }
 
+/// The state of a system before a point: of its database and of its file system.
+fn start_of(database: &dyn Database, system: &SystemPlan) -> Vec<Series> {
+    let shape = database.shape().into_iter();
+    let shape = shape.map(|one| (one.name, one.value));
+    let place = system.location.path().filter(|_| system.is_here());
+    let space = place.and_then(|place| tailmark_machine::space(place).ok());
+    let space = space.filter(|space| !space.is_device);
+    let space = space.map(|space| (AVAILABLE.to_owned(), space.available as f64));
+    let all = shape.chain(space);
+    all.map(|(name, value)| Series::at_start((&system.name, &name), 0.0, value))
+        .collect()
+}
+
 /// What to say of a point that was measured on records which updates before it have cut down.
 fn reshaped(phase: &Phase) -> Finding {
     let read = phase.read_bytes();
     let found = read.map_or("", |_| ", and its reads found {Bytes of a read} bytes each");
     let sentence = Sentence::new(format!(
         "Updates before this point replaced whole records with the fields that they wrote (update \
-         = \"replace\"){found}. Load the data set again (reload = \"point\"), or let updates merge."
+         = \"replace\"){found}. Load the data set again (dataset.restore = \"reload\"), or let updates merge."
     ));
     RECORDS_RESHAPED.finding(match read {
         Some(bytes) => sentence.count("Bytes of a read", bytes.round() as u64),

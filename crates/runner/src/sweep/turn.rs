@@ -1,6 +1,6 @@
 //! A system in a sweep: its current state, and its data set in the state that its next point needs.
 
-use super::{Sweeper, moved::refuse_moved, resume::BEGUN_ON};
+use super::{Sweeper, moved::refuse_moved, rest, resume::BEGUN_ON};
 use crate::{
     Error,
     caches::CachesKept,
@@ -14,7 +14,7 @@ use crate::{
 use std::path::PathBuf;
 use tailmark_driver::Made;
 use tailmark_model::Fact;
-use tailmark_plan::{DropCaches, Plan, PlanPoint, Reload, SystemPlan};
+use tailmark_plan::{DropCaches, Plan, PlanPoint, Restore, RestoreBefore, SystemPlan};
 use tailmark_study::Study;
 
 /// Group and name of the fact that says which repeat the data set of a system was loaded for.
@@ -88,6 +88,8 @@ impl<'a> Sweeper<'a> {
             is_loaded: dataset.is_loaded()? & self.look_elsewhere(system)?,
             loaded_for: loaded_for(&self.study, dataset, system)?,
             is_reshaped: dataset.is_reshaped()?,
+            is_changed: dataset.is_changed()?,
+            has_start: dataset.has_start()?,
         }))
     }
 
@@ -130,21 +132,67 @@ impl<'a> Sweeper<'a> {
             return Ok(None);
         }
         self.note_begin(state)?;
-        if make == Make::Empty {
-            dataset.start_empty()?;
-            self.ranks
-                .each_of_own(system, |system| Command::StartEmpty { system })?;
-        } else {
-            if make == Make::LoadAgain {
+        let is_made = match make {
+            Make::Empty => {
+                dataset.start_empty()?;
+                let empty = |name| Command::StartEmpty { system: name };
+                self.ranks.each_of_own(system, empty).map(|_| true)
+            }
+            Make::Load => self.load_and_keep(state, point),
+            Make::LoadAgain => {
+                dataset.remove_start()?;
                 dataset.remove()?;
-                self.ranks
-                    .each_of_own(system, |system| Command::Remove { system })?;
+                let remove = |name| Command::Remove { system: name };
+                self.ranks.each_of_own(system, remove)?;
+                self.load_and_keep(state, point)
             }
-            if !self.wait_until_made(dataset, system)? || !self.load(dataset, system, point)? {
-                return Ok(None);
-            }
+            Make::Keep => self.keep(dataset),
+            Make::Restore => self.restore(state, point),
+        };
+        if !is_made? {
+            return Ok(None);
         }
         Ok(Some(dataset.is_loaded()? & self.look_elsewhere(system)?))
+    }
+
+    /// Loads a data set, and keeps its start if the plan restores it; false if it was stopped.
+    fn load_and_keep(
+        &mut self,
+        state: &SystemState<'a>,
+        point: &PlanPoint<'a>,
+    ) -> Result<bool, Error> {
+        let SystemState {
+            system, dataset, ..
+        } = state;
+        Ok(self.wait_until_made(dataset, system)?
+            && self.load(dataset, system, point)?
+            && self.keep(dataset)?)
+    }
+
+    /// Keeps the start of a data set, if the plan restores it; false if it was stopped.
+    fn keep(&self, dataset: &Dataset<'_>) -> Result<bool, Error> {
+        if dataset.restore().keeps() {
+            self.observer.step("keeping the data set as it was loaded");
+        }
+        dataset.keep(self.stop)
+    }
+
+    /// Restores a data set from its start; false if it was stopped.
+    fn restore(&self, state: &SystemState<'a>, point: &PlanPoint<'a>) -> Result<bool, Error> {
+        let SystemState {
+            system, dataset, ..
+        } = state;
+        self.observer.step("restoring the data set");
+        let note = || self.keep_repeat(system, point);
+        if !dataset.put_back(&note, self.stop)? {
+            return Ok(false);
+        }
+        let place = system.location.path();
+        if let Some(place) = place.filter(|_| self.plan.dataset.restore.trim) {
+            let limit = self.plan.sweep.settle;
+            rest::trim_and_wait(place, limit, (self.observer, self.stop));
+        }
+        Ok(!self.stop.requested())
     }
 
     /// Notes in the study that something is about to be created on a server. Between a keyspace and
@@ -171,7 +219,8 @@ impl<'a> Sweeper<'a> {
         system: &SystemPlan,
         point: &PlanPoint<'_>,
     ) -> Result<(), Error> {
-        if self.plan.sweep.reload != Reload::Repeat {
+        let restore = &self.plan.dataset.restore;
+        if restore.how == Restore::None || restore.before != RestoreBefore::Repeat {
             return Ok(());
         }
         Ok(self.study.set_facts(&[Fact {

@@ -10,8 +10,8 @@ use tailmark_model::{
     StudySettings,
 };
 use tailmark_plan::{
-    Adopt, Agent, DataSetPlan, Expect, General, MachinePlan, Order, Plan, Reload, Sweep,
-    SystemPlan, Warmup,
+    Adopt, Agent, DataSetPlan, Expect, General, MachinePlan, Order, Plan, Restore, RestoreBefore,
+    RestorePlan, Sweep, SystemPlan, Warmup,
 };
 use tailmark_runner::{Error, Summary};
 use tailmark_study::Study;
@@ -98,6 +98,7 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
             load_rate: None,
             write_all_fields: false,
             compressibility: 0.0,
+            restore: RestorePlan::default(),
         },
         sweep: Sweep {
             workloads,
@@ -116,7 +117,6 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
             until_known: None,
             warmup: Warmup::Fixed(Duration::ZERO),
             seed: 1,
-            reload: Reload::Never,
             load_threads: 2,
             settle: Duration::from_secs(1),
             ready_timeout: Duration::from_secs(1),
@@ -130,6 +130,12 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
         settings: Default::default(),
         consent: Default::default(),
     }
+}
+
+/// A plan that restores its data set.
+pub fn restoring(mut plan: Plan, how: Restore, before: RestoreBefore) -> Plan {
+    (plan.dataset.restore.how, plan.dataset.restore.before) = (how, before);
+    plan
 }
 
 pub fn run(plan: &Plan, out: &Path) -> Result<Summary, Error> {

@@ -20,6 +20,7 @@ mod remarks;
 mod runs;
 mod schema;
 mod searches;
+mod starts;
 mod warmups;
 mod write;
 

@@ -427,7 +427,7 @@ fn latencies(row: &Row<'_>, column: usize) -> Result<Option<Latencies>> {
     optional(row, column, decode)
 }
 
-fn decoded<T>(
+pub fn decoded<T>(
     row: &Row<'_>,
     column: usize,
     decode: impl FnOnce(&[u8]) -> std::result::Result<T, Damaged>,

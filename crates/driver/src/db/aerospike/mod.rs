@@ -16,7 +16,7 @@ mod settings;
 mod statistics;
 
 use crate::{
-    Clients, Connecting, Database, Driver, Error, Made, OperationKind, Params, Place,
+    Clients, Connecting, DataFiles, Database, Driver, Error, Made, OperationKind, Params, Place,
     ServerContents, ServerLook, Session, Settled, Statistic, Stopped,
     error::BoxError,
     net::{aside::Aside, runtime_pool::RuntimePool},
@@ -49,6 +49,7 @@ pub const DRIVER: Driver = Driver {
     settings: settings::SETTINGS,
     stored: &["namespace", "send_key"],
     entry: "",
+    files: DataFiles::CHANGED,
     check: settings::check,
     open: |params| Ok(Box::new(Aerospike::open(params)?)),
     check_open: |_| Ok(()),

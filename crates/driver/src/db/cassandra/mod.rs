@@ -19,8 +19,8 @@ mod settings;
 mod statistics;
 
 use crate::{
-    Access, Clients, Connecting, Database, Driver, Error, Made, OperationKind, Params, Place,
-    Remark, ServerContents, ServerLook, Session, Settings, Settled, Statistic, Stopped,
+    Access, Clients, Connecting, DataFiles, Database, Driver, Error, Made, OperationKind, Params,
+    Place, Remark, ServerContents, ServerLook, Session, Settings, Settled, Statistic, Stopped,
     error::BoxError,
     net::{aside::Aside, login, runtime_pool::RuntimePool},
 };
@@ -48,6 +48,7 @@ pub const DRIVER: Driver = Driver {
     settings: settings::SETTINGS,
     stored: &["compression", "field_type", "keyspace", "replication"],
     entry: "",
+    files: DataFiles::CHANGED,
     check: settings::check,
     open: |params| Ok(Box::new(Cassandra::open(params)?)),
     check_open: |_| Ok(()),

@@ -22,9 +22,9 @@ mod uring;
 pub use open::erase_stamp;
 
 use crate::{
-    Cause, Clients, Completion, Confirm, Connecting, DataSet, Database, Driver, Error, Failure,
-    Fields, Key, LockedFile, Operation, OperationKind, Outcome, Params, Place, Remark, RemarkCode,
-    Reply, Session, Setting, SettingKind, Settings, Settled, Stopped, Values,
+    Cause, Clients, Completion, Confirm, Connecting, DataFiles, DataSet, Database, Driver, Error,
+    Failure, Fields, Key, LockedFile, Operation, OperationKind, Outcome, Params, Place, Remark,
+    RemarkCode, Reply, Session, Setting, SettingKind, Settings, Settled, Stopped, Values,
 };
 use buffer::Buffer;
 use fresh::Fresh;
@@ -85,6 +85,7 @@ pub const DRIVER: Driver = Driver {
     ],
     stored: &[],
     entry: "slots.dat",
+    files: DataFiles::CHANGED,
     check,
     open: |params| Ok(Box::new(Slots::open(params)?)),
     check_open: open::check,

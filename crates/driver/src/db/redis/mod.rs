@@ -17,8 +17,8 @@ mod settings;
 mod slot;
 
 use crate::{
-    Access, Clients, Connecting, Database, Driver, Error, Made, OperationKind, Params, Place,
-    Remark, ServerContents, ServerLook, Session, Settled, Statistic, Stopped,
+    Access, Clients, Connecting, DataFiles, Database, Driver, Error, Made, OperationKind, Params,
+    Place, Remark, ServerContents, ServerLook, Session, Settled, Statistic, Stopped,
     error::BoxError,
     net::{aside::Aside, login, runtime_pool::RuntimePool},
 };
@@ -48,6 +48,7 @@ pub const DRIVER: Driver = Driver {
     settings: settings::SETTINGS,
     stored: &["database", "record"],
     entry: "",
+    files: DataFiles::CHANGED,
     check: settings::check,
     open: |params| Ok(Box::new(Redis::open(params)?)),
     check_open: |_| Ok(()),

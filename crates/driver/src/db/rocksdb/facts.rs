@@ -1,6 +1,9 @@
 //! Facts about a database from its directory: version, effective options, files.
 
-use super::ini::{Ini, OptionsSection};
+use super::{
+    files::is_table,
+    ini::{Ini, OptionsSection},
+};
 use crate::{INPUT_BYTES_MAX, read_text};
 use std::{
     collections::BTreeMap,
@@ -66,10 +69,7 @@ pub(super) fn has_tables(place: &Path) -> bool {
     let mut entries = fs::read_dir(place).into_iter().flatten().flatten();
     entries.any(|entry| {
         let name = entry.file_name();
-        let name = name.to_string_lossy();
-        [".sst", ".ldb", ".blob"]
-            .iter()
-            .any(|end| name.ends_with(end))
+        is_table(&name.to_string_lossy())
     })
 }
 

@@ -1,7 +1,8 @@
 //! The files of a database: the names that RocksDB gives them, allowed file types, and the name of
 //! the database in them.
 
-use crate::read_text;
+use super::{draft::is_draft, note::NOTE};
+use crate::{DataFiles, read_text};
 use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
 use std::{fs, path::Path};
 
@@ -50,6 +51,27 @@ pub(super) fn names_a_database(name: &str) -> bool {
     ["CURRENT", IDENTITY, "LOCK"].contains(&name) || name.starts_with("OPTIONS-")
 }
 
+/// Whether a file of this name is a table or a blob, which RocksDB never changes once it is written.
+/// It removes one by its name; a link of it stays.
+pub(super) fn is_table(name: &str) -> bool {
+    [".sst", ".ldb", ".blob"]
+        .iter()
+        .any(|end| name.ends_with(end))
+}
+
+/// The files of a closed database. Its lock, its logs for people, and what is on its way to be
+/// written or removed are not needed.
+pub(super) const KEPT: DataFiles = DataFiles {
+    is_final: Some(is_table),
+    is_needed: |name| {
+        let is_passing = [TRASH, ".dbtmp"].iter().any(|end| name.ends_with(end));
+        let is_needed = is_name(name) && !name.starts_with("LO") && !is_passing;
+        name == NOTE || (is_needed && !is_draft(name))
+    },
+    // Without `CURRENT`, the other files would be those of a damaged database.
+    first: &[IDENTITY, "CURRENT"],
+};
+
 /// Whether something is mounted at this path.
 pub(super) fn is_mount(path: &Path) -> bool {
     let found = statx(
@@ -73,11 +95,6 @@ pub(super) fn refuse_other_than_files(place: &Path) -> Result<(), String> {
     }
     let entries = fs::read_dir(place).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    let is_table = |name: &str| {
-        [".sst", ".ldb", ".blob"]
-            .iter()
-            .any(|end| name.ends_with(end))
-    };
     let is_file = |name: &String| {
         let path = place.join(name);
         let found = if is_table(name) {

@@ -5,6 +5,7 @@
 //! file identifies what a killed removal leaves.
 
 use super::{
+    draft,
     files::{IDENTITY, REMOVING, id, is_name, name},
     kept,
     manifest::newest_log as newest_of_manifest,
@@ -14,6 +15,7 @@ use super::{
 use crate::Identity;
 use std::{
     collections::BTreeSet,
+    ffi::OsStr,
     fs::{self, File},
     io::{self, Read, Seek, SeekFrom},
     os::unix::fs::MetadataExt,
@@ -32,8 +34,10 @@ const FIRST_MANIFEST_BYTES_MAX: usize = 128;
 
 /// The identity of the database in a directory.
 pub(super) fn identity(place: &Path) -> io::Result<Option<Identity>> {
+    let is_draft = |name: &OsStr| name.to_str().is_some_and(draft::is_draft);
     let is_empty = match fs::read_dir(place) {
-        Ok(mut entries) => entries.next().is_none(),
+        // A copy into an empty directory may have been killed at its first file.
+        Ok(entries) => entries.flatten().all(|entry| is_draft(&entry.file_name())),
         Err(e) if e.kind() == io::ErrorKind::NotFound => true,
         Err(e) => return Err(e),
     };

@@ -1,7 +1,45 @@
-//! Compacts one level of the tree into the next one with files, like db_bench's `compact0`, so that
-//! later reads do not depend on the timing of compactions.
+//! The levels of the tree: their files and bytes, and the compaction of one into the next one with
+//! files, like db_bench's `compact0`, so that later reads do not depend on the timing of compactions.
 
-use super::capi::{Db, LiveFile};
+use super::{
+    RocksDb,
+    capi::{Db, LiveFile},
+};
+use crate::Statistic;
+use std::collections::BTreeMap;
+
+impl RocksDb {
+    /// The tree: files and bytes, in all and of each level that has some, and the bytes that
+    /// compactions still have to rewrite. Versions before 6 cannot tell levels of families apart.
+    pub(super) fn tree(&self) -> Vec<Statistic> {
+        let db = &self.store.db;
+        let own = self.store.table_name(self.raw);
+        let mut levels: BTreeMap<i32, (f64, f64)> = BTreeMap::new();
+        let files = db.live_files();
+        for file in files.iter().flatten().filter(|file| file.family == own) {
+            let (count, bytes) = levels.entry(file.level).or_default();
+            *count += 1.0;
+            *bytes += file.bytes as f64;
+        }
+        let mut tree = Vec::new();
+        if files.is_some() {
+            let all = levels.values();
+            let (count, bytes) = all.fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+            tree.push(Statistic::gauge("files", count));
+            tree.push(Statistic::gauge("bytes", bytes));
+        }
+        if let Some(bytes) = db.table_number(c"rocksdb.estimate-pending-compaction-bytes") {
+            tree.push(Statistic::gauge("pending_compaction_bytes", bytes as f64));
+        }
+        tree.extend(levels.into_iter().flat_map(|(level, (count, bytes))| {
+            [
+                Statistic::gauge(format!("level{level}_files"), count),
+                Statistic::gauge(format!("level{level}_bytes"), bytes),
+            ]
+        }));
+        tree
+    }
+}
 
 /// What a level was compacted into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +106,7 @@ mod tests {
             family: "default".to_owned(),
             name: "/1.sst".to_owned(),
             level: *level,
+            bytes: 1,
         };
         levels.iter().map(file).collect()
     }

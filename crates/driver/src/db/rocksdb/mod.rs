@@ -79,6 +79,7 @@ pub const DRIVER: Driver = Driver {
     settings: options::SETTINGS,
     stored: options::STORED,
     entry: "rocksdb",
+    files: files::KEPT,
     check: options_file::check,
     open: |params| Ok(Box::new(RocksDb::open(params)?)),
     check_open: |params| Opening::look(params)?.check(),
@@ -384,6 +385,10 @@ impl Database for RocksDb {
 
     fn statistics(&self) -> Option<Vec<Statistic>> {
         self.told()
+    }
+
+    fn shape(&self) -> Vec<Statistic> {
+        self.tree()
     }
 
     fn files(&self) -> Vec<PathBuf> {

@@ -8,14 +8,17 @@
 
 mod model;
 mod queue;
+mod state;
 mod timer;
 
 use crate::{
     Cause, Clients, Completion, Database, Driver, Error, Failure, Operation, Outcome, Params,
-    Reply, Session, Setting, SettingKind, Settings, Settled, Stage, Stopped, VirtualClock,
+    Reply, Session, Setting, SettingKind, Settings, Settled, Stage, Statistic, Stopped,
+    VirtualClock,
 };
 use model::Model;
 use queue::Queue;
+use state::State;
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
@@ -37,6 +40,7 @@ pub const DRIVER: Driver = Driver {
             Time::Virtual(VirtualClock::default()),
         )?))
     },
+    destroy: |params, _| state::remove(&params.settings),
     ..super::null::DRIVER
 };
 
@@ -77,7 +81,7 @@ const MICROSECONDS: SettingKind = SettingKind::Integer {
     max: 3_600_000_000,
 };
 
-const fn settings(latency_us: &'static str) -> [Setting; 9] {
+const fn settings(latency_us: &'static str) -> [Setting; 10] {
     [
         Setting::new(
             "cause",
@@ -133,6 +137,12 @@ const fn settings(latency_us: &'static str) -> [Setting; 9] {
             MICROSECONDS,
             "0",
         ),
+        Setting::new(
+            "state",
+            "file with the bytes written so far; without it, every opening begins with none",
+            SettingKind::Text,
+            "",
+        ),
     ]
 }
 
@@ -171,6 +181,7 @@ struct Sim {
     model: Model,
     never_settles: bool,
     time: Time,
+    state: Option<State>,
     phase: Arc<Mutex<Phase>>,
 }
 
@@ -212,12 +223,15 @@ impl Sim {
     fn new(params: &Params, time: Time) -> Result<Self, Error> {
         let script = Script::new(&params.settings);
         let model = Model::parse(params.settings.text("model").unwrap_or_default())?;
-        let phase = Phase::new(&model, script, &time, 0);
+        let mut phase = Phase::new(&model, script, &time, 0);
+        let state = State::open(&params.settings)?;
+        phase.queue.written = state.as_ref().map_or(0, |state| state.written);
         Ok(Self {
             script,
             model,
             never_settles: params.settings.flag("never_settles"),
             time,
+            state,
             phase: Arc::new(Mutex::new(phase)),
         })
     }
@@ -259,7 +273,16 @@ impl Database for Sim {
     fn begin_phase(&self, stage: Stage, seed: u64) {
         let mut phase = Phase::new(&self.model, self.script, &self.time, seed);
         phase.stage = stage;
-        *locked(&self.phase) = phase;
+        let mut before = locked(&self.phase);
+        phase.queue.written = before.queue.written;
+        *before = phase;
+    }
+
+    fn shape(&self) -> Vec<Statistic> {
+        let written = locked(&self.phase).queue.written;
+        let is_kept = self.state.is_some();
+        let bytes = is_kept.then(|| Statistic::gauge("bytes", written as f64));
+        bytes.into_iter().collect()
     }
 
     fn settle(&self, timeout: Duration, stop: Stopped<'_>) -> Result<Settled, Error> {
@@ -276,6 +299,15 @@ impl Database for Sim {
                 return Ok(Settled::Unknown);
             }
             thread::sleep(left.min(Duration::from_millis(10)));
+        }
+    }
+}
+
+impl Drop for Sim {
+    fn drop(&mut self) {
+        if let Some(state) = &self.state {
+            // A simulation that cannot note it is as old as it was.
+            let _ = state.note(locked(&self.phase).queue.written);
         }
     }
 }
@@ -323,6 +355,7 @@ impl SimSession {
                 (key, u32::from(!every(script.miss_every, self.reads)), 0)
             }
             Operation::Insert { key, values } | Operation::Update { key, values } => {
+                locked(&self.phase).queue.written += values.bytes.len() as u64;
                 (key, 1, values.bytes.len())
             }
             Operation::Scan { start, records, .. } => (start, records, 0),

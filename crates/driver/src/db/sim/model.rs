@@ -26,6 +26,8 @@ pub(super) struct Model {
     pub(super) compaction: Option<(f64, f64, f64)>,
     /// By which fraction durations grow, over how many nanoseconds.
     pub(super) drift: Option<(f64, f64)>,
+    /// By which fraction durations grow, for how many bytes that were written so far.
+    pub(super) age: Option<(f64, f64)>,
     /// The factor at the start, and the nanoseconds after which its excess has fallen by a factor
     /// of e.
     pub(super) start: Option<(f64, f64)>,
@@ -112,6 +114,11 @@ pub(super) const TERMS: &[Term] = &[
         "requests take longer by SHARE each TIME",
     ),
     (
+        "age",
+        "SHARE SIZE",
+        "requests take longer by SHARE for each SIZE that was written since the database was made",
+    ),
+    (
         "start",
         "FACTOR TIME",
         "requests take FACTOR times as long at first; the excess falls by a factor of e in each \
@@ -190,6 +197,7 @@ impl Model {
                 let each = time(each).filter(|each| *each > 0.0)?;
                 once(&mut self.drift, (share(part)?, each))?;
             }
+            ["age", part, each] => once(&mut self.age, (share(part)?, size(each)?))?,
             ["start", times, within] => {
                 let within = time(within).filter(|within| *within > 0.0)?;
                 once(&mut self.start, (factor(times)?, within))?;
@@ -276,6 +284,12 @@ fn time(text: &str) -> Option<f64> {
         .then_some(takes)
 }
 
+/// `1.5MB`, bytes; at least one.
+fn size(text: &str) -> Option<f64> {
+    let bytes = text.parse::<bytesize::ByteSize>().ok()?.as_u64();
+    (bytes > 0).then_some(bytes as f64)
+}
+
 /// `5%`, from 0 to 1,000 %.
 fn share(text: &str) -> Option<f64> {
     let percent: f64 = text.strip_suffix('%')?.parse().ok()?;
@@ -331,7 +345,7 @@ mod tests {
         let text = "exponential 1.5ms; mode 0.1% uniform 4ms 12ms; servers 4; \
                     contention 0.05 0.001; stall 30s 1s; \
                     compaction 10s 2s 5; errors 20s 5s 50% timeout; errors 1m 1s 1%; \
-                    drift 2% 1m; start 3 60s; run-noise 5%; noise 10% 30s";
+                    drift 2% 1m; age 10% 1MB; start 3 60s; run-noise 5%; noise 10% 30s";
         let model = Model::parse(text).unwrap();
         assert_eq!(model.service, Some(Service::Exponential(1.5e6)));
         assert_eq!(model.modes, [(0.001, Service::Uniform(4e6, 12e6))]);
@@ -346,6 +360,7 @@ mod tests {
         ];
         assert_eq!(model.errors, errors);
         assert_eq!(model.compaction, Some((10e9, 2e9, 5.0)));
+        assert_eq!(model.age, Some((0.1, 1e6)));
         assert_eq!(
             (model.drift, model.start),
             (Some((0.02, 60e9)), Some((3.0, 60e9)))
@@ -387,6 +402,7 @@ mod tests {
             ("run-noise 5% askew", "`run-noise SHARE [skewed]`"),
             ("run-noise 100% skewed", "`run-noise SHARE [skewed]`"),
             ("drift 1% 0s", "`drift SHARE TIME`"),
+            ("age 1% 0MB", "`age SHARE SIZE`"),
         ] {
             let error = Model::parse(text).unwrap_err().to_string();
             assert!(error.starts_with("database.model is `"), "{error}");

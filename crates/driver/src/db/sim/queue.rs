@@ -20,6 +20,8 @@ pub(super) struct Queue {
     free: BinaryHeap<Reverse<u64>>,
     /// When each request in flight ends, if their number matters.
     under_way: BinaryHeap<Reverse<u64>>,
+    /// Bytes that were written since the database was made.
+    pub(super) written: u64,
     /// The factor of this run.
     of_run: f64,
     /// The logarithm of the varying factor, and when it was last computed.
@@ -47,6 +49,7 @@ impl Queue {
             wandering: (wandering * model.noise.map_or(0.0, |(sigma, _)| sigma), 0),
             free: std::iter::repeat_n(Reverse(0), free).collect(),
             under_way: BinaryHeap::new(),
+            written: 0,
             model,
             constant,
             least,
@@ -134,6 +137,9 @@ impl Queue {
             && at % every < length
         {
             factor *= times;
+        }
+        if let Some((share, each)) = self.model.age {
+            factor *= 1.0 + share * self.written as f64 / each;
         }
         if let Some((share, each)) = self.model.drift {
             factor *= 1.0 + share * at / each;

@@ -393,6 +393,7 @@ impl Db {
                 family: owned(family(list, at)),
                 name: owned((functions.rocksdb_livefiles_name)(list, at)),
                 level: (functions.rocksdb_livefiles_level)(list, at),
+                bytes: (functions.rocksdb_livefiles_size)(list, at) as u64,
             });
             let files = files.collect();
             (functions.rocksdb_livefiles_destroy)(list);

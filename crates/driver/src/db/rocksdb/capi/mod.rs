@@ -40,6 +40,8 @@ pub(super) struct LiveFile {
     pub(super) name: String,
     /// Its level.
     pub(super) level: i32,
+    /// Its length, bytes.
+    pub(super) bytes: u64,
 }
 
 /// Calls a function that reports its error by its last argument.

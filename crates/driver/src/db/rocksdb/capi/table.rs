@@ -168,6 +168,7 @@ table! {
         rocksdb_livefiles_count(Handle) -> c_int;
         rocksdb_livefiles_name(Handle, c_int) -> Bytes;
         rocksdb_livefiles_level(Handle, c_int) -> c_int;
+        rocksdb_livefiles_size(Handle, c_int) -> usize;
     }
     optional {
         rocksdb_load_latest_options(Bytes, Handle, bool, Handle, *mut Handle, *mut usize,

@@ -1,10 +1,11 @@
-//! Data sets whose records updates have changed in shape since the load.
+//! Data sets that workloads have changed since the load.
 //!
-//! With `update = "replace"`, as in YCSB, Aerospike keeps only what the last update of a record
-//! wrote, so reads shrink from all fields to one. Later points measure a different data set. The
-//! marker records this before the first such update is sent.
+//! Writes age a database: a later point does not start from what was loaded. With
+//! `update = "replace"`, as in YCSB, Aerospike even keeps only what the last update of a record
+//! wrote, so reads shrink from all fields to one. The marker records either before the first such
+//! request is sent.
 
-use super::{Dataset, Store, marker::Marker};
+use super::{Dataset, Store, marker, marker::Marker};
 use crate::Error;
 use tailmark_driver::{Database, OperationKind};
 use tailmark_workload::Workload;
@@ -18,31 +19,49 @@ impl Dataset<'_> {
         Ok(self.store == Store::Server && self.read()?.0.is_some_and(|marker| marker.reshaped))
     }
 
-    /// The same for the open database. If this workload changes the records, the marker says so
-    /// from now on.
+    /// Whether a workload has written to it since it was loaded or restored, or none can tell.
+    ///
+    /// # Errors
+    /// As [`Self::state`].
+    pub fn is_changed(&self) -> Result<bool, Error> {
+        Ok(!self.is_kept() || self.read()?.0.is_some_and(|marker| marker.changed))
+    }
+
+    /// Whether earlier updates have reshaped the records of the open database. If this workload
+    /// changes them, the marker says so from now on.
     ///
     /// # Errors
     /// If the marker cannot be read or written.
-    pub fn note_reshaping(
+    pub fn note_changes(
         &self,
         database: &dyn Database,
         workload: &Workload,
         writes_all_fields: bool,
     ) -> Result<bool, Error> {
         // Adopted data has no marker and gets none.
-        if self.store != Store::Server || self.adopts {
+        if self.adopts {
             return Ok(false);
         }
-        let Some(text) = database.marker()? else {
+        let text = match &self.store {
+            Store::File(path) => marker::read_file(path)?,
+            _ => database.marker()?,
+        };
+        let Some(text) = text else {
             return Ok(false);
         };
-        let mut marker = Marker::parse(&text, &self.store.name(&self.params.location))?;
-        let was_reshaped = marker.reshaped;
-        if self.is_cut_down_by(workload, writes_all_fields) && !was_reshaped {
-            marker.reshaped = true;
-            database.set_marker(&marker.text())?;
+        let before = Marker::parse(&text, &self.store.name(&self.params.location))?;
+        let cuts_down =
+            self.store == Store::Server && self.is_cut_down_by(workload, writes_all_fields);
+        let mut after = before.clone();
+        after.reshaped |= cuts_down;
+        after.changed |= workload.writes();
+        if after != before {
+            match &self.store {
+                Store::File(path) => marker::write_file(path, &after.text())?,
+                _ => database.set_marker(&after.text())?,
+            }
         }
-        Ok(was_reshaped)
+        Ok(before.reshaped)
     }
 
     /// Whether updates of a workload leave records with fewer fields than were loaded.
