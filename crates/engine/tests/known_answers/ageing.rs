@@ -7,7 +7,7 @@ use tailmark_driver::{
     Access, Clients, Database, Driver, Location, Params, Semantics, Settings, db,
 };
 use tailmark_engine::{Silent, Spec, Stop, Terms};
-use tailmark_model::Metric;
+use tailmark_model::{Metric, RunRules};
 use tailmark_stats::Run;
 use tailmark_workload::KeySpace;
 
@@ -65,7 +65,7 @@ impl Aging {
             key: key.clone(),
             phase,
         };
-        Run::from_point(&point, 0.0).values[&Metric::OPS_PER_SEC].value
+        Run::from_point(&point, RunRules::default()).values[&Metric::OPS_PER_SEC].value
     }
 }
 
