@@ -131,9 +131,9 @@ mod tests {
     #[test]
     fn a_point_ends_when_its_windows_agree() {
         assert_eq!(end(&[10_000; 40], "p99 read"), Some(20));
-        // Every other second has half as many: windows of two seconds agree, those of five do not.
+        // Every other five seconds have half as many: only longer windows agree.
         let swinging: Vec<u64> = (0..400)
-            .map(|second| [10_000, 5_000][second / 20 % 2])
+            .map(|second| [10_000, 5_000][second / 5 % 2])
             .collect();
         let found = end(&swinging, "p99 read").unwrap();
         assert!(found > 60, "{found}");
