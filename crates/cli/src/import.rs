@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use tailmark_console::{Console, Exit, Refused};
-use tailmark_model::{Fact, Header, Load, PointKey, System, secret::own_command};
+use tailmark_model::{Fact, Header, Load, PointKey, RunRules, System, secret::own_command};
 use tailmark_report::{refuse_foreign, write_studies};
 use tailmark_study::{
     Error, Study,
@@ -290,7 +290,8 @@ fn add(study: &Study, imported: Imported, origin: Origin<'_>) -> Result<(), Erro
     study.append_point(key, phase)
 }
 
-/// The header of a new study. Settings that logs state about their study apply if all logs agree.
+/// The header of a new study. Its points are judged by what all logs permit that state it; one that
+/// states nothing took no turns.
 fn header(origin: Origin<'_>, all: &[Imported]) -> Header {
     let title = match origin.title {
         Some(title) => title.to_owned(),
@@ -300,10 +301,12 @@ fn header(origin: Origin<'_>, all: &[Imported]) -> Header {
         },
     };
     let mut header = Header::without_plan(title, own_command());
-    let of_study = all.first().and_then(|first| first.of_study.as_ref());
-    let is_of_all = all.iter().all(|one| one.of_study.as_ref() == of_study);
-    if let Some(of_study) = of_study.filter(|_| is_of_all) {
-        header.settings.rules = of_study.rules;
+    let rules = all.iter().map(|one| {
+        let own = one.of_study.as_ref();
+        own.map_or_else(RunRules::default, |own| own.rules)
+    });
+    if let Some(rules) = rules.reduce(RunRules::and) {
+        header.settings.rules = rules;
     }
     header
 }

@@ -81,7 +81,7 @@ fn a_point_has_repeats_until_its_verdicts_are_decided() {
     );
     let page = fs::read_to_string(dir.path().join("out/report.md"));
     let page = page.unwrap_or_else(|_| err(&report));
-    let ended = format!("decided after {at_1} of at most 20 repeats");
+    let ended = format!("Verdicts on ops/s were decided after {at_1} of at most 20 repeats");
     assert_says(&page, &[&ended, "at 5 threads they are open after 20"]);
 }
 
@@ -102,6 +102,44 @@ fn a_killed_run_comes_to_the_same_points() {
     }
     run(dir.path(), &[]);
     assert_eq!(repeats(dir.path()), repeats(whole.path()));
+}
+
+#[test]
+fn a_log_beside_another_is_judged_as_before() {
+    let dir = TempDir::new().unwrap();
+    let tailmark = |args: &str| {
+        let args: Vec<&str> = args.split(' ').collect();
+        let run = TAILMARK.run(dir.path(), &args);
+        assert_eq!(run.status.code(), Some(0), "{args:?}: {}", err(&run));
+        out(&run)
+    };
+    fs::write(dir.path().join("plan.toml"), PLAN).unwrap();
+    tailmark("run plan.toml -o range --repeats 4..6 --threads 5");
+    tailmark("run plan.toml -o fixed --repeats 1 --threads 5 --workload ycsb-b");
+    for study in ["range", "fixed"] {
+        tailmark(&format!("export {study} --format hlog -o {study}.hlog"));
+    }
+    tailmark("import hlog range.hlog --unit ns -o alone");
+    tailmark("import hlog range.hlog fixed.hlog --unit ns -o before");
+    tailmark("import hlog fixed.hlog range.hlog --unit ns -o after");
+    let p = |study: &str| {
+        let verdicts = tailmark(&format!("compare {study} --metric ops --format json"));
+        let verdicts: serde_json::Value = serde_json::from_str(&verdicts).unwrap();
+        let all = verdicts["comparisons"].as_array().unwrap().iter();
+        let points = all.filter(|one| one["workload"] == "ycsb-c");
+        let p: Vec<f64> = points.filter_map(|one| one["p"].as_f64()).collect();
+        assert!(!p.is_empty(), "{verdicts}");
+        p
+    };
+    // Beside a run that took no turns the drift of the others stays in their noise.
+    assert_eq!(p("before"), p("after"));
+    assert_eq!(p("alone"), p("range"));
+    let looked = tailmark("report after -o after --format md");
+    let page = fs::read_to_string(dir.path().join("after/report.md")).unwrap_or(looked);
+    assert_says(
+        &page,
+        &["p and intervals allow for looking after each repeat"],
+    );
 }
 
 #[test]

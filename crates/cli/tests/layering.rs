@@ -152,6 +152,7 @@ const WITHOUT_KEYS: &[&str] = &[
 /// Texts that tell a person which key to set: file and key.
 const ADVICE: &[(&str, &str)] = &[
     ("machine/src/limit.rs", "machine.memory_limit"),
+    ("model/src/finding.rs", "dataset.restore"),
     ("model/src/finding.rs", "machine.memory_limit"),
     ("model/src/finding.rs", "sweep.rate_threads"),
     ("model/src/finding.rs", "sweep.settle"),

@@ -1,11 +1,11 @@
 //! The comparisons of a report, computed once and looked up by place, so that every sentence, card,
 //! table and chart uses the same one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use tailmark_model::{Bounded, Metric, PointKey, PointName, Ratios, RepeatRange, ReportSettings};
 use tailmark_stats::{
     Comparison, Run, Verdict,
-    comparison::{Place, open_points},
+    comparison::{Place, judged_points},
     comparisons,
     statistics::RUNS_MIN,
 };
@@ -22,8 +22,9 @@ pub(crate) struct Comparisons {
     pub band: f64,
     /// How ratios are written.
     pub ratios: Option<Ratios>,
-    /// Of repeats that end once a verdict is reached, the most, and the points at which one is open.
-    pub until_decided: Option<(u32, BTreeSet<PointName>)>,
+    /// Of repeats that end once a verdict is reached, the most, and the points at which verdicts were
+    /// sought, each with whether one is open.
+    pub until_decided: Option<(u32, BTreeMap<PointName, bool>)>,
 }
 
 impl Comparisons {
@@ -50,9 +51,9 @@ impl Comparisons {
     pub fn with_open(self, runs: &[Run], systems: &[&str], report: &ReportSettings) -> Self {
         let ranges = runs.iter().filter_map(|run| run.rules.repeats);
         let range = ranges.reduce(RepeatRange::and);
-        let open = || open_points(runs, systems, report, self.band);
+        let judged = || judged_points(runs, systems, report, self.band);
         Self {
-            until_decided: range.map(|range| (range.most, open())),
+            until_decided: range.map(|range| (range.most, judged())),
             ..self
         }
     }

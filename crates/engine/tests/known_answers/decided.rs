@@ -8,7 +8,7 @@ use tailmark_model::{
 };
 use tailmark_stats::{
     Comparison, Run,
-    comparison::{Place, open_points},
+    comparison::{Place, judged_points},
     comparisons,
     statistics::EQUIVALENCE,
 };
@@ -61,7 +61,10 @@ impl Case {
         let last = f64::from(RANGE.most) * (2 * CURVE.len()) as f64;
         for repeat in 1..=RANGE.most {
             if repeat > RANGE.least {
-                let still = open_points(&runs, &SYSTEMS, &ReportSettings::default(), EQUIVALENCE);
+                let judged =
+                    judged_points(&runs, &SYSTEMS, &ReportSettings::default(), EQUIVALENCE);
+                let still = judged.into_iter().filter(|(_, is_open)| *is_open);
+                let still: BTreeSet<PointName> = still.map(|(name, _)| name).collect();
                 open = Some(match open {
                     Some(open) => open.intersection(&still).cloned().collect(),
                     None => still,

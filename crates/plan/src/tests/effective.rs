@@ -24,7 +24,7 @@ fields = 4
 field_length = 8
 compressibility = 0.5
 write_all_fields = false
-restore = 'reload'
+restore = 'none'
 [sweep]
 workloads = ['mine', 'ycsb-c']
 distribution = { name = 'hotspot', data_fraction = 0.1, operation_fraction = 0.9 }
@@ -277,10 +277,10 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("sweep.arrivals", RATES, "arrivals = 'poisson'", ""),
     ("sweep.background_rate", DB_BENCH, "background_rate = 100", "background_rate = 200"),
     ("sweep.seed", BASE, "seed = 1", "seed = 2"),
-    ("dataset.restore", BASE, "'reload'", "'none'"),
-    ("dataset.restore_before", BASE, "'reload'", "'reload'\nrestore_before = 'workload'"),
-    ("dataset.restore_command", BASE, "'reload'", "'command'\nrestore_command = 'true'"),
-    ("dataset.restore_trim", BASE, "'reload'", "'reload'\nrestore_trim = true"),
+    ("dataset.restore", BASE, "restore = 'none'", "restore = 'reload'"),
+    ("dataset.restore_before", BASE, "restore = 'none'", "restore = 'reload'\nrestore_before = 'workload'"),
+    ("dataset.restore_command", BASE, "restore = 'none'", "restore = 'command'\nrestore_command = 'true'"),
+    ("dataset.restore_trim", BASE, "restore = 'none'", "restore = 'reload'\nrestore_trim = true"),
     ("sweep.load_threads", BASE, "load_threads = 2", "load_threads = 3"),
     ("sweep.settle", BASE, "settle = '1s'", "settle = '2s'"),
     ("sweep.ready_timeout", BASE, "ready_timeout = '1s'", "ready_timeout = '2s'"),

@@ -109,33 +109,7 @@ fn definitions(data: &Data) -> Text {
         )
     };
     let text = Text::plain(text).and(valid).and(merged);
-    text.and(starts(data)).and(compared).and(verdicts)
-}
-
-/// How points got the data set as it was loaded, if every plan says the same.
-fn starts(data: &Data) -> String {
-    let value = |header: &Header, key: &str| header.plan.get(key).map(|own| own.value.clone());
-    let of = |header: &Header| {
-        let keys = ["dataset.restore", "dataset.restore_before"];
-        keys.map(|key| value(header, key).unwrap_or_default())
-    };
-    let mut all = data.headers.iter().map(of);
-    let first = all.next().unwrap_or_default();
-    let how = match first[0].as_str() {
-        "reload" => "loaded again",
-        "checkpoint" => "restored from a checkpoint",
-        "copy" => "restored from a copy",
-        "command" => "restored by a command of the plan",
-        _ => return String::new(),
-    };
-    if all.any(|other| other != first) {
-        return String::new();
-    }
-    format!(
-        "Before each {}, the data set was {how}, so that it started as it was loaded \
-         (dataset.restore). ",
-        first[1]
-    )
+    text.and(compared).and(verdicts)
 }
 
 /// One column for each system. Differences between compared systems are in bold.

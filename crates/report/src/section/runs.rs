@@ -73,7 +73,7 @@ fn starts(data: &Data) -> Option<Table> {
         rows: rows.collect(),
         note:
             "After waiting for background work, before the warm-up. Runs that are compared should \
-               start alike (dataset.restore)."
+               start alike."
                 .into(),
     })
 }

@@ -1,7 +1,7 @@
 //! When repeats and points ended, if they end once a verdict is reached and once figures are known.
 
 use crate::{
-    axis::Step,
+    axis::{Axis, Step},
     block::Text,
     compare,
     sweep::{SweepTable, WorkloadGrid},
@@ -10,48 +10,58 @@ use std::time::Duration;
 use tailmark_model::{LengthRange, PointName, number};
 use tailmark_stats::steady::KNOWN_WIDTH;
 
-/// `All verdicts were decided after 4 to 7 of at most 20 repeats`; where some are not, after how many.
+/// `Verdicts on ops/s were decided after 4 to 7 of at most 20 repeats`; where some are not, after how
+/// many. `None` where no verdict was sought, and of several studies, whose repeats add up.
 pub fn ended(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
-    let (most, undecided) = sweep.comparisons.until_decided.as_ref()?;
-    let cells = || {
+    let (most, judged) = sweep.comparisons.until_decided.as_ref()?;
+    let keys = |step: Step| {
         let systems = sweep.systems.iter();
-        systems.flat_map(|system| group.cells_of(&system.name))
+        let cells = systems.flat_map(|system| group.cells_of(&system.name));
+        let cells = cells.filter(move |cell| cell.step == step);
+        cells.flat_map(|cell| cell.points.iter().map(|point| &point.key))
     };
-    let repeats = |step: Step| {
-        let own = cells().filter(|cell| cell.step == step);
-        own.map(|cell| cell.points.len()).max()
+    let repeats = |step: Step| keys(step).map(|key| key.repeat).max();
+    let is_open = |step: &Step| {
+        let own = keys(*step).filter_map(|key| judged.get(&PointName::from(key)));
+        own.copied().reduce(|one, other| one || other)
     };
-    let is_open = |step: &&Step| {
-        let mut own = cells().filter(|cell| cell.step == **step);
-        own.any(|cell| {
-            cell.points
-                .iter()
-                .any(|point| undecided.contains(&PointName::from(&point.key)))
-        })
+    let sought = group.steps.iter();
+    let sought: Vec<(&Step, bool)> = sought
+        .filter_map(|step| Some((step, is_open(step)?)))
+        .collect();
+    let is_of_one = sweep.data.headers.len() == 1;
+    if !is_of_one || sought.iter().any(|(step, _)| repeats(**step) > Some(*most)) {
+        return None;
+    }
+    let steps = |wanted: bool| -> Vec<&Step> {
+        let own = sought.iter().filter(|(_, has_open)| *has_open == wanted);
+        own.map(|(step, _)| *step).collect()
     };
-    let (open, decided): (Vec<&Step>, Vec<&Step>) = group.steps.iter().partition(is_open);
-    let range = |steps: &[&Step]| {
-        let counts = || steps.iter().filter_map(|step| repeats(**step));
+    let (open, decided) = (steps(true), steps(false));
+    let range = |own: &[&Step]| {
+        let counts = || own.iter().filter_map(|step| repeats(**step));
         Some(match (counts().min()?, counts().max()?) {
             (least, highest) if least == highest => least.to_string(),
             (least, highest) => format!("{least} to {highest}"),
         })
     };
+    let settings = &sweep.data.headers[0].settings.report;
+    let ops = (group.axis == Axis::Threads && group.rate.is_none()).then(|| "ops/s".to_owned());
+    let metric = settings.metric.map(|metric| metric.row().title.to_owned());
+    let on: Vec<String> = ops.into_iter().chain(metric).collect();
+    let on = number::list(&on.iter().map(String::as_str).collect::<Vec<_>>());
     let mut parts = Vec::new();
     if let Some(after) = range(&decided) {
-        let which = if open.is_empty() {
-            "All verdicts"
-        } else {
-            "Verdicts"
-        };
         parts.push(format!(
-            "{which} were decided after {after} of at most {most} repeats"
+            "Verdicts on {on} were decided after {after} of at most {most} repeats"
         ));
     }
     if let Some(after) = range(&open) {
         let places = compare::places(&open.into_iter().copied().collect::<Vec<_>>());
         parts.push(if parts.is_empty() {
-            format!("Verdicts are open after {after} of at most {most} repeats, at {places}")
+            format!(
+                "Verdicts on {on} are open after {after} of at most {most} repeats, at {places}"
+            )
         } else {
             format!("at {places} they are open after {after}")
         });

@@ -159,6 +159,16 @@ impl NamedPlace<'_> {
                        which `clean` never removes";
             return why.into();
         }
+        let params = self.params(Location::Directory(data.to_owned()), BTreeMap::new());
+        let start = params
+            .ok()
+            .and_then(|params| start::of_study(&params, study));
+        if let Some(start) = start {
+            let line = start.line();
+            return Untouched::Left(format!(
+                "there is no data set, but {line}: run the plan again, or remove it by hand"
+            ));
+        }
         Untouched::Gone(match trial::left_directory(self.driver, data, study) {
             None => "there is no data set".to_owned(),
             Some(left) => format!(

@@ -7,7 +7,7 @@ use super::Known;
 use std::collections::BTreeSet;
 use tailmark_model::{Metric, Point, PointName, RepeatRange};
 use tailmark_plan::{Plan, PlanPoint, SystemPlan};
-use tailmark_stats::comparison::{equivalence, open_points};
+use tailmark_stats::comparison::{equivalence, judged_points};
 
 /// For each repeat after the fewest, as far as the repeat before was begun, the places in the plan's
 /// grid of the points that get it.
@@ -29,10 +29,10 @@ impl Open {
         for next in repeat.max(least) + 1..=last {
             let before = known.runs.iter().filter(|run| run.key.repeat < next);
             let judged: Vec<_> = before.filter_map(|run| run.judged.clone()).collect();
-            let open = open_points(&judged, &names, &plan.report, equivalence(&plan.header));
+            let of_points = judged_points(&judged, &names, &plan.report, equivalence(&plan.header));
             let is_open = |point: &PlanPoint<'_>| {
                 let mut keys = systems.iter().filter_map(|own| known.key(plan, point, own));
-                keys.any(|key| open.contains(&PointName::from(&key)))
+                keys.any(|key| of_points.get(&PointName::from(&key)) == Some(&true))
             };
             self.0.truncate((next - least - 1) as usize);
             let places = plan.grid().enumerate();

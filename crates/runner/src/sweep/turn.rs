@@ -67,6 +67,7 @@ impl<'a> Sweeper<'a> {
             return Ok(None);
         };
         self.study.set_facts(&facts)?;
+        self.study.set_facts(&self.restored(dataset, system))?;
         let is_first_look = !state.had_turn;
         let drops = self.plan.machine.drop_caches;
         let is_said = drops != DropCaches::Never && is_first_look;
@@ -91,6 +92,26 @@ impl<'a> Sweeper<'a> {
             is_changed: dataset.is_changed()?,
             has_start: dataset.has_start()?,
         }))
+    }
+
+    /// How the data set of a system is restored, for the method section of a report.
+    fn restored(&self, dataset: &Dataset<'_>, system: &SystemPlan) -> Vec<Fact> {
+        let restore = &self.plan.dataset.restore;
+        let default = if restore.is_default {
+            ", by default"
+        } else {
+            ""
+        };
+        let how = match dataset.restore() {
+            Restore::None => return Vec::new(),
+            how => how.name(),
+        };
+        vec![Fact {
+            system: Some(system.name.clone()),
+            group: "data set".to_owned(),
+            name: "restored".to_owned(),
+            value: format!("before each {}: {how}{default}", restore.before.name()),
+        }]
     }
 
     /// Whether the separate data sets of other ranks are loaded. Facts about their places go to the

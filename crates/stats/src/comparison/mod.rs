@@ -7,14 +7,14 @@
 mod copies;
 mod ends;
 mod family;
-mod open;
+mod judged;
 mod peaks;
 mod run;
 mod turns;
 mod verdict;
 
 pub use copies::RunsRead;
-pub use open::open_points;
+pub use judged::judged_points;
 pub use run::{BACKGROUND_DONE, BACKGROUND_DUE, DISTURBANCES, QUICKENING, Run, background_kept};
 pub use verdict::{Verdict, is_within};
 

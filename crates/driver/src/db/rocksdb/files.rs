@@ -1,8 +1,7 @@
 //! The files of a database: the names that RocksDB gives them, allowed file types, and the name of
 //! the database in them.
 
-use super::{draft::is_draft, note::NOTE};
-use crate::{DataFiles, read_text};
+use crate::read_text;
 use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
 use std::{fs, path::Path};
 
@@ -31,7 +30,7 @@ const PREFIXES: &[&str] = &["COMPACTION_PROGRESS-", "LOG.old.", "MANIFEST-", "OP
 const ENDINGS: &[&str] = &[".blob", ".dbtmp", ".ldb", ".log", ".sst"];
 
 /// The suffix that RocksDB appends to a file before it removes it.
-const TRASH: &str = ".trash";
+pub(super) const TRASH: &str = ".trash";
 
 /// Whether RocksDB uses such names (`ParseFileName` in `file/filename.cc`).
 pub(super) fn is_name(name: &str) -> bool {
@@ -58,19 +57,6 @@ pub(super) fn is_table(name: &str) -> bool {
         .iter()
         .any(|end| name.ends_with(end))
 }
-
-/// The files of a closed database. Its lock, its logs for people, and what is on its way to be
-/// written or removed are not needed.
-pub(super) const KEPT: DataFiles = DataFiles {
-    is_final: Some(is_table),
-    is_needed: |name| {
-        let is_passing = [TRASH, ".dbtmp"].iter().any(|end| name.ends_with(end));
-        let is_needed = is_name(name) && !name.starts_with("LO") && !is_passing;
-        name == NOTE || (is_needed && !is_draft(name))
-    },
-    // Without `CURRENT`, the other files would be those of a damaged database.
-    first: &[IDENTITY, "CURRENT"],
-};
 
 /// Whether something is mounted at this path.
 pub(super) fn is_mount(path: &Path) -> bool {

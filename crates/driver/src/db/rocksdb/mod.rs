@@ -6,6 +6,7 @@
 //! own options and buffer, so that an operation costs the same as the bare call.
 
 mod capi;
+mod data_files;
 mod draft;
 mod expiring;
 mod facts;
@@ -79,7 +80,7 @@ pub const DRIVER: Driver = Driver {
     settings: options::SETTINGS,
     stored: options::STORED,
     entry: "rocksdb",
-    files: files::KEPT,
+    files: data_files::KEPT,
     check: options_file::check,
     open: |params| Ok(Box::new(RocksDb::open(params)?)),
     check_open: |params| Opening::look(params)?.check(),

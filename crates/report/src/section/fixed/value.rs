@@ -256,16 +256,12 @@ impl ClosedLoop {
         self.read(Bound::AtMost, |curve| reading::latency_at(curve, ops))
     }
 
-    /// The rate at a latency. It is a lower bound if the clients were the limit, or if a point with
-    /// more ops/s is within the latency.
+    /// The rate at a latency. It is a lower bound if the clients were the limit. `None` if a point with
+    /// more ops/s is within the latency, which contradicts it.
     pub fn ops_at(&self, ns: f64) -> Option<Bounded> {
         let read = self.read(Bound::AtLeast, |curve| reading::ops_at(curve, ns))?;
         let is_exceeded = self.most_within(ns).is_some_and(|most| most > read.value);
-        Some(if is_exceeded {
-            Bounded::at_least(read.value)
-        } else {
-            read
-        })
+        (!is_exceeded).then_some(read)
     }
 
     /// The most operations per second of any known point within a latency.
@@ -276,12 +272,15 @@ impl ClosedLoop {
     }
 
     /// The most operations per second within a latency that the rising branch does not cross, also
-    /// after a fall or a gap.
+    /// after a fall or a gap, or whose crossing a point contradicts.
     pub fn ops_within(&self, ns: f64) -> Option<f64> {
-        if reading::crosses(&self.points, ns) {
-            reading::ops_within(&self.points, ns)
+        let crossing = reading::ops_at(&self.points, ns);
+        let most = self.most_within(ns);
+        let is_contradicted = most.zip(crossing).is_some_and(|(most, read)| most > read);
+        if is_contradicted || !reading::crosses(&self.points, ns) {
+            most
         } else {
-            self.most_within(ns)
+            reading::ops_within(&self.points, ns)
         }
     }
 

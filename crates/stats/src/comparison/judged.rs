@@ -2,22 +2,22 @@
 
 use super::{Comparison, Place, Run, Verdict, all_pairs, comparisons};
 use crate::statistics;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use tailmark_model::{Metric, PointName, ReportSettings};
 
-/// The points at which a verdict is open: better, worse and equivalent are none. It is about
-/// operations per second of closed loops, at points and at peaks, and about the metric of the
-/// report. Pairs are those that the report compares. A peak is open at every thread count that may
-/// be the peak of either system.
+/// The points at which verdicts are sought, and whether one is open there: better, worse and
+/// equivalent are not. Verdicts are about operations per second of closed loops, at points and at
+/// peaks, and about the metric of the report. Pairs are those that the report compares. A peak is
+/// open at every thread count that may be the peak of either system.
 ///
-/// What no repeat can decide is not open: a point that is not valid, and values that are bounds.
-pub fn open_points(
+/// What no repeat can decide is left out: a point that is not valid, and values that are bounds.
+pub fn judged_points(
     runs: &[Run],
     systems: &[&str],
     report: &ReportSettings,
     band: f64,
-) -> BTreeSet<PointName> {
-    let is_open = |one: &&Comparison| {
+) -> BTreeMap<PointName, bool> {
+    let is_open = |one: &Comparison| {
         matches!(
             one.verdict,
             Verdict::NoDifferenceShown | Verdict::TooFewRuns
@@ -26,19 +26,31 @@ pub fn open_points(
     let one = report.baseline.as_deref().or(report.subject.as_deref());
     let is_stated = |found: &&Comparison| one.is_none_or(|one| found.a == one || found.b == one);
     let all = comparisons(runs, &all_pairs(systems), band);
-    let open = all.iter().filter(is_stated).filter(is_open);
-    let points = open.flat_map(|found| match (&found.place, found.point()) {
-        (Place::Peak { .. }, _) | (_, None) => may_be_peaks(runs, found),
-        (Place::Point { .. }, Some(point)) => {
-            let is_closed_loop = point.target_rate().is_none();
-            let is_judged = match found.metric {
-                Metric::OPS_PER_SEC => is_closed_loop,
-                metric => report.metric == Some(metric),
-            };
-            is_judged.then_some(point).into_iter().collect()
+    let stated = all.iter().filter(is_stated);
+    let mut judged = BTreeMap::new();
+    for found in stated.filter(|found| found.verdict != Verdict::NotTestable) {
+        let (is_open, names) = match (&found.place, found.point()) {
+            (Place::Peak { .. }, _) | (_, None) if is_open(found) => {
+                (true, may_be_peaks(runs, found))
+            }
+            (Place::Point { .. }, Some(point)) if is_judged(found, &point, report) => {
+                (is_open(found), vec![point])
+            }
+            _ => continue,
+        };
+        for name in names {
+            *judged.entry(name).or_default() |= is_open;
         }
-    });
-    points.collect()
+    }
+    judged
+}
+
+/// Whether repeats go on until a point is decided in a metric.
+fn is_judged(found: &Comparison, point: &PointName, report: &ReportSettings) -> bool {
+    match found.metric {
+        Metric::OPS_PER_SEC => point.target_rate().is_none(),
+        metric => report.metric == Some(metric),
+    }
 }
 
 /// The closed-loop points of two systems that may be the peak of either.
@@ -74,8 +86,9 @@ mod tests {
     use super::*;
 
     fn open(all: &[Run], report: &ReportSettings) -> Vec<u32> {
-        let names = open_points(all, &["a", "b", "c"], report, 0.03);
-        names.into_iter().map(|name| name.threads).collect()
+        let judged = judged_points(all, &["a", "b", "c"], report, 0.03).into_iter();
+        let open = judged.filter(|(_, is_open)| *is_open);
+        open.map(|(name, _)| name.threads).collect()
     }
 
     /// Runs that differ by this factor from repeat to repeat.
