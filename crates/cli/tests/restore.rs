@@ -426,7 +426,8 @@ fn a_log_elsewhere_is_refused_in_words() {
 
 #[test]
 fn clean_removes_the_start_and_what_a_killed_run_left_of_it() {
-    for inject in [None, Some("inject=linkat:signal=SIGKILL:when=1")] {
+    // The first link is that of a note beside the trial.
+    for inject in [None, Some("inject=linkat:signal=SIGKILL:when=2")] {
         let bench = Bench::new();
         match inject {
             None => succeeded(&bench.run("out", "checkpoint", &[])),

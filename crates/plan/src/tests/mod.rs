@@ -13,6 +13,7 @@ mod places;
 mod prepare;
 mod rates;
 mod refused;
+mod restores;
 mod shipped;
 mod until;
 

@@ -6,12 +6,10 @@ use bytesize::ByteSize;
 use std::time::Duration;
 use tailmark_driver::Place;
 use tailmark_model::number;
-use tailmark_plan::{Plan, Restore, RestoreBefore, SystemPlan};
+use tailmark_plan::{Plan, Restore, RestoreBefore, RestorePlan, SystemPlan};
 
 /// The assumed bandwidth of a copy.
 const COPY_BYTES_PER_SEC: u64 = 500_000_000;
-/// The assumed time of a restore from links.
-const LINK: Duration = Duration::from_secs(1);
 
 /// Before what the data set is restored; `None` if it is not.
 pub(super) fn when(plan: &Plan) -> Option<&'static str> {
@@ -92,7 +90,7 @@ pub(super) fn time(plan: &Plan, systems: &[SystemWork<'_>]) -> Option<(String, D
             continue;
         }
         let each = match plan.dataset.restore.of(work.system) {
-            Restore::Checkpoint => LINK,
+            Restore::Checkpoint => RestorePlan::time_of_checkpoint(&work.system.data),
             Restore::Copy => {
                 Duration::from_secs(kept_bytes(&work.system.data).div_ceil(COPY_BYTES_PER_SEC))
             }
