@@ -1,7 +1,7 @@
 //! The comparisons of a report, computed once and looked up by place, so that every sentence, card,
 //! table and chart uses the same one.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 use tailmark_model::{Bounded, Metric, PointKey, PointName, Ratios};
 use tailmark_stats::{
     Comparison, Run, Verdict, comparison::Place, comparisons, statistics::RUNS_MIN,
@@ -13,8 +13,8 @@ type Name = (String, String, PointName, Metric);
 /// Comparisons, and where each of them is.
 #[derive(Debug, Clone)]
 pub(crate) struct Comparisons {
-    all: Vec<Comparison>,
-    by_name: BTreeMap<Name, usize>,
+    all: Arc<Vec<Comparison>>,
+    by_name: Arc<BTreeMap<Name, usize>>,
     /// The band of practical equivalence, as a fraction.
     pub band: f64,
     /// How ratios are written.
@@ -28,8 +28,8 @@ impl Comparisons {
         let named = all.iter().map(name_of);
         let by_name = named.zip(0..).collect();
         Self {
-            all,
-            by_name,
+            all: Arc::new(all),
+            by_name: Arc::new(by_name),
             band,
             ratios: None,
         }
@@ -38,6 +38,35 @@ impl Comparisons {
     /// The same, with ratios as the report writes them.
     pub fn with_ratios(self, ratios: Option<Ratios>) -> Self {
         Self { ratios, ..self }
+    }
+
+    /// The same for comparisons in one row or sentence.
+    pub fn beside(&self, all: &[&Comparison]) -> Self {
+        let figures: Vec<(Metric, f64)> = all
+            .iter()
+            .map(|one| (one.metric, one.ratio.value))
+            .collect();
+        self.clone().with_ratios(self.form_beside(&figures))
+    }
+
+    /// How ratios in one row or sentence are written. If some would be percentages and some not, all
+    /// are percentages; with a tenfold one, all are `X`.
+    pub fn form_beside(&self, figures: &[(Metric, f64)]) -> Option<Ratios> {
+        const TENFOLD: f64 = 10.0;
+        let is_ratio = |(metric, value): &&(Metric, f64)| {
+            let text = metric.improvement(Bounded::exact(*value), None);
+            text.contains('X')
+        };
+        let ratios = figures.iter().filter(is_ratio).count();
+        if self.ratios.is_some() || ratios == 0 || ratios == figures.len() {
+            return self.ratios;
+        }
+        let is_tenfold = |(_, value): &(Metric, f64)| value.max(1.0 / value) >= TENFOLD;
+        Some(if figures.iter().any(is_tenfold) {
+            Ratios::Together
+        } else {
+            Ratios::Percent
+        })
     }
 
     /// How much better the first is, in the notation of the report: `+44 %`, `2.2X lower`.
@@ -92,7 +121,7 @@ impl Comparisons {
         self.all.iter().any(|comparison| comparison.p.is_some())
     }
 
-    /// Why differences are stated as they were measured, if there is no verdict anywhere. `repeats`
+    /// Why differences are not tested, if there is no verdict anywhere. `repeats`
     /// are the runs of the point that has the most.
     pub fn without_verdicts(&self, repeats: usize) -> Option<String> {
         let once = if repeats < RUNS_MIN {
@@ -101,13 +130,14 @@ impl Comparisons {
             "; identical runs count once"
         };
         let why = if self.have_too_few_runs() {
-            format!("a verdict needs {RUNS_MIN} runs of each point on both sides{once}")
+            format!("that takes {RUNS_MIN} runs of each point{once}")
         } else if self.have_no_noise() {
             "the runs of a point are identical, so their noise is unknown".to_owned()
         } else {
-            "no verdict is possible".to_owned()
+            "no point has the runs for it".to_owned()
         };
-        (!self.has_verdicts()).then(|| format!("Differences are as measured: {why}."))
+        (!self.has_verdicts())
+            .then(|| format!("Differences are not tested for significance: {why}."))
     }
 
     /// Whether a side has too few runs for a verdict anywhere.

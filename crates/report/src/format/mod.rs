@@ -9,6 +9,7 @@ mod parts;
 mod pdf;
 mod pictures;
 pub mod terminal;
+mod units;
 
 use crate::{
     Block, Card, CardFigure, Cell, Column, Data, Error, SECTIONS, Section, Table, TableRow, author,

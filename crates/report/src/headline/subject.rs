@@ -5,8 +5,9 @@ use super::{Topic, WorkloadTopic, by, sentence};
 use crate::{
     block::Text,
     compare::{self, ComparedAt, Lead, Outcome},
+    compared::Comparisons,
     section::ComparedPair,
-    statement::{amount, more},
+    statement::{NAMED, also_more, amount, more, range},
     sweep::SweepTable,
 };
 use std::collections::BTreeSet;
@@ -173,11 +174,13 @@ impl<'s, 'a> Topic<'s, 'a> {
         } else {
             own.beaten.clone()
         };
-        for (i, of_system) in beaten.iter().enumerate() {
+        let said = ranges(sweep.comparisons, &beaten);
+        for (i, (of_system, improvement)) in beaten.iter().zip(said).enumerate() {
             text = text.and(if i == 0 { "" } else { ", " });
-            let improvement = range(sweep, of_system);
-            text = if is_of_ops {
+            text = if is_of_ops && i == 0 {
                 more(text, &improvement, false)
+            } else if is_of_ops {
+                also_more(text, &improvement, false)
             } else {
                 let text = text.and(if i == 0 { "is " } else { "" });
                 text.and_strong(amount(&improvement)).and(" than ")
@@ -221,9 +224,6 @@ struct Alike<'p, 's, 'a> {
     beaten: Vec<Vec<&'p Comparison>>,
     topics: Vec<&'p WorkloadTopic<'s, 'a>>,
 }
-
-/// The most systems that a sentence names.
-const NAMED: usize = 3;
 
 /// The comparisons in the order of the systems of the study, which is the same in all workloads.
 fn known<'p>(sweep: &SweepTable<'_>, pairs: &[&'p ComparedPair<'_>]) -> Vec<&'p Comparison> {
@@ -285,20 +285,11 @@ fn whose(one: &Comparison) -> String {
     }
 }
 
-/// `+33 %`, `+33 % to +35 %`, `20 % to 31 % lower`: improvements over one system in several workloads.
-fn range(sweep: &SweepTable<'_>, all: &[&Comparison]) -> String {
-    let gain = |one: &&&Comparison| compare::gain(one).value;
-    let by_gain = |a: &&&Comparison, b: &&&Comparison| gain(a).total_cmp(&gain(b));
-    let text = |one: Option<&&Comparison>| {
-        one.map_or_else(String::new, |one| sweep.comparisons.improvement(one))
-    };
-    let least = text(all.iter().min_by(by_gain));
-    let most = text(all.iter().max_by(by_gain));
-    if least == most {
-        return most;
-    }
-    let least = least.trim_end_matches(" lower").trim_end_matches(" higher");
-    format!("{} to {}", amount(least), amount(&most))
+/// The improvements over each system, in one form.
+fn ranges(comparisons: &Comparisons, systems: &[Vec<&Comparison>]) -> Vec<String> {
+    let comparisons = comparisons.beside(&systems.concat());
+    let of_systems = systems.iter();
+    of_systems.map(|all| range(&comparisons, all)).collect()
 }
 
 /// The comparisons of these workloads, with their titles.

@@ -102,9 +102,9 @@ fn about_verdicts(sweep: &SweepTable<'_>) -> Text {
     }
     let families: Vec<&str> = families.iter().map(String::as_str).collect();
     let few = if sweep.comparisons.have_too_few_runs() {
-        "Where a side has too few runs for a verdict, differences are as measured. "
+        "Where a side has too few runs, differences are not tested. "
     } else if sweep.comparisons.have_no_noise() {
-        "Where the runs of a point are identical, differences are as measured. "
+        "Where the runs of a point are identical, differences are not tested. "
     } else {
         ""
     };
@@ -160,10 +160,15 @@ fn card<'a>(
         systems.flat_map(move |system| compare::points(group, spot, &system.name))
     });
     let figures = fixed.iter().filter_map(|topic| {
-        let mut workloads = topic.workloads.iter();
-        let (_, pairs) = workloads.find(|(own, _)| own.anchor == group.anchor)?;
         let what = format!("{} {}", topic.name, topic.place);
-        of_pairs(group, sweep, (&what, None), pairs)?.ok()
+        let mut workloads = topic.workloads.iter();
+        if let Some((_, pairs)) = workloads.find(|(own, _)| own.anchor == group.anchor) {
+            return of_pairs(group, sweep, (&what, None), pairs)?.ok();
+        }
+        let mut stated = topic.stated.iter();
+        let stated = stated.find(|own| own.group.anchor == group.anchor)?;
+        let (value, system) = stated.own.as_ref()?;
+        Some(figure(value, format!("{what}, {system}")))
     });
     let mut figures: Vec<CardFigure> = figures.collect();
     let has_fixed = !figures.is_empty();
@@ -305,12 +310,34 @@ fn of_pairs<'a>(
         let unknown = others.filter(|pair| !is_compared(pair));
         let unknown: Vec<&str> = unknown.map(|(_, other, _)| *other).collect();
         let is_worse = lead(&(*a, *b, known.clone())) == Lead::Worse;
+        let is_first = *a == pairs[0].0 && *b == pairs[0].1 && pairs.len() > 1;
+        let rank = |words| if is_first { words } else { "" };
         let figure = |compared: &Comparison| {
-            let figure = if is_worse && sweep.baseline().is_none() {
+            let figure = if sweep.baseline().is_some() {
+                of_pair(
+                    group,
+                    [(a, rank(", the best,")), (b, "")],
+                    what,
+                    compared,
+                    sweep,
+                )
+            } else if is_worse {
                 let turned = compare::turned(group, sweep, spot, compared, (b, a));
-                of_pair(group, (b, a), what, &turned, sweep)
+                of_pair(
+                    group,
+                    [(b, rank(", the best,")), (a, "")],
+                    what,
+                    &turned,
+                    sweep,
+                )
             } else {
-                of_pair(group, (a, b), what, compared, sweep)
+                of_pair(
+                    group,
+                    [(a, ""), (b, rank(", the nearest"))],
+                    what,
+                    compared,
+                    sweep,
+                )
             };
             let about = match unknown[..] {
                 [] => figure.about,
@@ -320,7 +347,13 @@ fn of_pairs<'a>(
         };
         return Some(known.as_ref().map(figure).ok_or((*a, *b)));
     };
-    let figure = of_pair(group, (one, other), what, ahead, sweep);
+    let is_one_of_many = pairs.iter().filter(leads).count() > 1;
+    let rank = if is_one_of_many {
+        ", the nearest behind"
+    } else {
+        ""
+    };
+    let figure = of_pair(group, [(one, ""), (other, rank)], what, ahead, sweep);
     let level: Vec<&Comparison> = level.iter().filter_map(|(.., own)| own.as_ref()).collect();
     let groups = compare::by_outcome(&level, sweep.comparisons.band).into_iter();
     let about = groups.fold(figure.about.clone(), |about, (outcome, own)| {
@@ -330,15 +363,16 @@ fn of_pairs<'a>(
             _ => "no difference shown from".to_owned(),
         };
         let names: Vec<&str> = own.iter().map(|each| each.b.as_str()).collect();
-        format!("{about}; {how} {}", number::list(&names))
+        let why = compare::after_adjusting(&own);
+        format!("{about}; {how} {}{why}", number::list(&names))
     });
     Some(Ok(CardFigure { about, ..figure }))
 }
 
-/// Value and words of two systems.
+/// Value and words of two systems, each with what it is among several.
 fn of_pair<'a>(
     group: &WorkloadGrid<'a>,
-    (a, b): (&'a str, &'a str),
+    [(a, of_a), (b, of_b)]: [(&'a str, &str); 2],
     what: &str,
     comparison: &Comparison,
     sweep: &SweepTable<'_>,
@@ -350,9 +384,9 @@ fn of_pair<'a>(
         |counts| format!("{what} over the thread counts in common ({counts})"),
     );
     let over = if comparison.metric.more_is_better() {
-        format!("{what}, {a} over {b}")
+        format!("{what}, {a}{of_a} over {b}{of_b}")
     } else {
-        format!("{what}, {a} against {b}")
+        format!("{what}, {a}{of_a} against {b}{of_b}")
     };
     let (value, about) = match Outcome::new(comparison, sweep.comparisons.band) {
         Outcome::Differ => (sweep.comparisons.improvement(comparison), over),

@@ -5,6 +5,7 @@ use crate::{
     axis::Step,
     block::Text,
     compare::{self, ComparedAt, Outcome},
+    compared::Comparisons,
     grid_cell::GridCell,
     measure::Quantity,
     sweep::{SweepTable, WorkloadGrid},
@@ -25,6 +26,11 @@ pub fn at_the_highest<'a>(
     let spot = ComparedAt::Step(step);
     let pairs = compare::pairs(group, sweep, spot, metric);
     let has_figures = detail == Detail::Full || pairs.len() == 1;
+    let known = pairs
+        .iter()
+        .filter_map(|pair| compare::at(group, sweep, spot, metric, *pair));
+    let known: Vec<Comparison> = known.collect();
+    let comparisons = sweep.comparisons.beside(&known.iter().collect::<Vec<_>>());
     let of_several = pairs.len() > 1 && pairs.iter().all(|pair| pair.0 == pairs[0].0);
     let said = pairs.into_iter().filter_map(|pair| {
         let value = |system| group.valid_cell(system, step)?.value(metric);
@@ -36,8 +42,8 @@ pub fn at_the_highest<'a>(
             String::new()
         };
         let figures = (figures, of_several);
-        let said = which_is_better(sweep, metric, pair, values, known.as_ref(), figures);
-        Some(said)
+        let known = (known.as_ref(), &comparisons);
+        Some(which_is_better(sweep, metric, pair, values, known, figures))
     });
     lines(&place(group, step), metric, said)
 }
@@ -96,7 +102,7 @@ fn which_is_better<'a>(
     metric: Metric,
     (a, b): (&'a str, &'a str),
     (of_a, of_b): (Quantity, Quantity),
-    comparison: Option<&Comparison>,
+    (comparison, comparisons): (Option<&Comparison>, &Comparisons),
     (figures, of_several): (String, bool),
 ) -> LatencyStatement<'a> {
     let noun = metric.noun();
@@ -124,23 +130,21 @@ fn which_is_better<'a>(
     if !compare::is_certain(ratio) {
         return uncertain(figures);
     }
-    let interval = compare::reason(comparison, sweep.comparisons).unwrap_or_default();
+    let interval = compare::reason(comparison, comparisons).unwrap_or_default();
     let details = in_brackets([figures, interval]);
-    let outcome = Outcome::new(comparison, sweep.comparisons.band);
+    let outcome = Outcome::new(comparison, comparisons.band);
     if outcome == Outcome::Tied && of_several {
-        let within = compare::within(sweep.comparisons);
+        let within = compare::within(comparisons);
         return LatencyStatement::Is(a, Text::plain(format!("{within} of {b}'s{details}")));
     }
-    match compare::alike(outcome, (a, b), sweep.comparisons) {
+    match compare::alike(outcome, (a, b), comparisons) {
         Some(words) => {
             let sentence = format!("{words} in {noun}{details}.");
             LatencyStatement::Sentence(Text::plain(sentence))
         }
         None => {
-            let lower = sweep
-                .comparisons
-                .improvement(comparison)
-                .replace("≥ ", "at least ");
+            let lower = comparisons.improvement(comparison);
+            let lower = lower.replace("≥ ", "at least ");
             let than = compare::than(&lower, b);
             let text = Text::strong(lower).and(format!("{than}{details}"));
             LatencyStatement::Is(a, text)
@@ -211,7 +215,7 @@ pub fn at_the_peaks<'a>(
             let comparison = compare::at(group, sweep, ComparedAt::Step(steps[0]), metric, pair);
             let begin = format!("At the peaks ({})", steps[0].place());
             let figures = figures(sweep, metric, pair, (of_a, of_b));
-            let known = comparison.as_ref();
+            let known = (comparison.as_ref(), sweep.comparisons);
             let figures = (figures, false);
             let which = which_is_better(sweep, metric, pair, (of_a, of_b), known, figures);
             said.push((begin, which));

@@ -6,7 +6,7 @@ mod peak;
 mod shape;
 mod threads;
 
-pub use peak::{amount, more};
+pub use peak::{also_more, amount, more, range};
 
 use crate::{
     axis::{Axis, Step},
@@ -15,6 +15,9 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::{Fault, Metric, number};
+
+/// The most systems that a sentence names one by one.
+pub const NAMED: usize = 3;
 
 /// The level of detail of a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

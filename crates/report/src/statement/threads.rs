@@ -193,11 +193,12 @@ fn ranges<'a>(
     let is_ops = metric == Metric::OPS_PER_SEC;
     let is_terse = detail == Detail::Terse;
     let mut clauses: Vec<Clause<'a>> = Vec::new();
+    let beside = form_beside(sweep, metric, all);
     for along in all {
         let average = compare::average(group, sweep.comparisons, metric, (along.a, along.b));
         let statistic = metric.latency().map(|(_, statistic)| statistic);
         let average = average.filter(|_| statistic.is_none_or(|own| own == Statistic::MEAN));
-        let ratios = along.form(metric, average, sweep.comparisons);
+        let ratios = beside.or(along.form(metric, average, sweep.comparisons));
         let than = |low: &str| match average {
             None if !is_ops => compare::than(low, OTHERS),
             _ => String::new(),
@@ -205,7 +206,9 @@ fn ranges<'a>(
         let ends = along.ends(group, ratios, than)?;
         let has_ends = !is_terse || all.len() == 1 || !is_ops || average.is_none();
         let ends = Some(ends).filter(|_| has_ends);
-        let ratios = ends.as_ref().map_or(sweep.comparisons.ratios, |_| ratios);
+        let ratios = ends
+            .as_ref()
+            .map_or(beside.or(sweep.comparisons.ratios), |_| ratios);
         let details = (!is_terse, ends.as_deref(), ratios);
         let text = range(Text::default(), sweep, metric, OTHERS, average, details);
         let mut ways = [true, false].into_iter();
@@ -254,6 +257,21 @@ fn ranges<'a>(
         }
     }
     Some(text.and("."))
+}
+
+/// How the ratios of several pairs are written if some would be percentages and others not.
+fn form_beside(sweep: &SweepTable<'_>, metric: Metric, all: &[&Along<'_>]) -> Option<Ratios> {
+    let forms = all
+        .iter()
+        .map(|along| along.form(metric, None, sweep.comparisons));
+    let forms: Vec<Option<Ratios>> = forms.collect();
+    let at = all.iter().flat_map(|along| &along.at);
+    let figures: Vec<(Metric, f64)> = at.map(|(_, own)| (metric, own.ratio.value)).collect();
+    let is_mixed = forms.iter().any(|form| *form != forms[0]);
+    let is_free = sweep.comparisons.ratios.is_none();
+    (is_mixed && is_free)
+        .then(|| sweep.comparisons.form_beside(&figures))
+        .flatten()
 }
 
 /// Stands in a clause for the names of the others.

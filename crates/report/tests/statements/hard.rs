@@ -279,7 +279,7 @@ fn that_runs_are_too_few_is_said_only_if_they_are() {
         text.contains("they have no thread count in common"),
         "{text}"
     );
-    assert!(!said(&data).concat().contains("a verdict needs"));
+    assert!(!said(&data).concat().contains("that takes"));
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn improvement_at_each_thread_count_its_average_and_where_it_lies() {
                     +35 %), from +25 % at 4 and 16 threads to +60 % at 32 threads.";
     assert_said(&data, expected);
     let table = &tables("workloads", &data)[0];
-    let at = table.columns.iter().position(|c| c.title == "improvement");
+    let at = table.columns.iter().position(|c| c.title == "difference");
     let cells = table
         .rows
         .iter()
@@ -447,7 +447,7 @@ fn sentence_and_table_of_a_workload_name_the_same_leader() {
     assert!(said(&data)[0].starts_with("At peak, B delivers 38 % fewer"));
     let table = &tables("workloads", &data)[0];
     assert!(
-        table.note.contains("Improvements are those of B "),
+        table.note.contains("Differences are those of B "),
         "{}",
         table.note
     );

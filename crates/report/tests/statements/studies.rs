@@ -357,7 +357,7 @@ fn the_6500_study() {
     assert_lines(
         &said(&data),
         &[
-            "Micron 6500 ION has a much flatter curve: from 8 to 128 threads, its p99.99 read latency rises 2.0X, and that of Solidigm P5316 rises 12X.",
+            "Micron 6500 ION has a much flatter curve than Solidigm P5316: from 8 to 128 threads, its p99.99 read latency rises 2.0X, that of Solidigm P5316 rises 12X.",
             "From 64 to 128 threads, the p99.99 read latency of Solidigm P5316 rises dramatically, 3.0X, with +3 % ops/s: it is nearing its limit; that of Micron 6500 ION rises 1.3X, with +11 %.",
         ],
     );

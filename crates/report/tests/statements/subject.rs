@@ -70,7 +70,7 @@ fn sentences_and_tables_are_about_the_subject_against_each_competitor() {
     let titles: Vec<&str> = table.columns.iter().map(|c| c.title.as_str()).collect();
     assert_eq!(titles, ["Threads", "A", "B", "C", "over A", "over C"]);
     assert!(
-        table.note.contains("Improvements are those of B "),
+        table.note.contains("Differences are those of B "),
         "{}",
         table.note
     );

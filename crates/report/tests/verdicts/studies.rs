@@ -17,7 +17,7 @@ fn halves() -> [Data; 2] {
 #[test]
 fn runs_of_two_studies_are_enough_together_and_the_narrower_band_counts() {
     let [first, mut second] = halves();
-    assert!(said("summary", &first).contains("a verdict needs 4 runs"));
+    assert!(said("summary", &first).contains("that takes 4 runs"));
     second.headers[0].settings.report.equivalence = Some(0.25);
     let merged = |half: &Data| Data::merged(vec![first.clone(), half.clone()]);
     let summary = said("summary", &merged(&second));
