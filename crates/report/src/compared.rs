@@ -40,29 +40,25 @@ impl Comparisons {
         Self { ratios, ..self }
     }
 
-    /// The same for comparisons in one row or sentence.
+    /// The same for comparisons in one row or sentence. If some would be percentages and some not, all
+    /// are percentages; with a fivefold one, all are `X`.
     pub fn beside(&self, all: &[&Comparison]) -> Self {
-        let figures: Vec<(Metric, f64)> = all
-            .iter()
-            .map(|one| (one.metric, one.ratio.value))
-            .collect();
-        self.clone().with_ratios(self.form_beside(&figures))
+        let ratios = all.iter().map(|one| one.ratio.value);
+        let said = all.iter().map(|one| self.improvement(one));
+        let form = self.form_beside(ratios.zip(said));
+        self.clone().with_ratios(form)
     }
 
-    /// How ratios in one row or sentence are written. If some would be percentages and some not, all
-    /// are percentages; with a tenfold one, all are `X`.
-    pub fn form_beside(&self, figures: &[(Metric, f64)]) -> Option<Ratios> {
-        const TENFOLD: f64 = 10.0;
-        let is_ratio = |(metric, value): &&(Metric, f64)| {
-            let text = metric.improvement(Bounded::exact(*value), None);
-            text.contains('X')
-        };
-        let ratios = figures.iter().filter(is_ratio).count();
-        if self.ratios.is_some() || ratios == 0 || ratios == figures.len() {
+    /// The same form for ratios, each with what it would be by itself.
+    pub fn form_beside(&self, all: impl Iterator<Item = (f64, String)>) -> Option<Ratios> {
+        const FIVEFOLD: f64 = 5.0;
+        let all: Vec<(f64, String)> = all.collect();
+        let ratios = all.iter().filter(|(_, said)| said.contains('X')).count();
+        if self.ratios.is_some() || ratios == 0 || ratios == all.len() {
             return self.ratios;
         }
-        let is_tenfold = |(_, value): &(Metric, f64)| value.max(1.0 / value) >= TENFOLD;
-        Some(if figures.iter().any(is_tenfold) {
+        let is_fivefold = |(value, _): &(f64, String)| value.max(1.0 / value) >= FIVEFOLD;
+        Some(if all.iter().any(is_fivefold) {
             Ratios::Together
         } else {
             Ratios::Percent

@@ -239,7 +239,7 @@ fn a_point_whose_database_went_away_is_no_peak() {
     data.points
         .retain(|p| p.key.system == system && p.key.workload == workload);
     let said = |given: &Data| {
-        let body = html::body(given);
+        let body = html::body(given).replace('\u{a0}', " ");
         let (_, peak) = body.split_once("peaks at ").unwrap();
         peak.split_once('.').unwrap().0.to_owned()
     };

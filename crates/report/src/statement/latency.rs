@@ -1,6 +1,6 @@
 //! Sentences about the report's latency: at the highest thread count or rate, and at the peaks.
 
-use super::{Detail, place};
+use super::{Detail, amount, far, place, range};
 use crate::{
     axis::Step,
     block::Text,
@@ -32,7 +32,19 @@ pub fn at_the_highest<'a>(
     let known: Vec<Comparison> = known.collect();
     let comparisons = sweep.comparisons.beside(&known.iter().collect::<Vec<_>>());
     let of_several = pairs.len() > 1 && pairs.iter().all(|pair| pair.0 == pairs[0].0);
-    let said = pairs.into_iter().filter_map(|pair| {
+    let far = if known.len() == pairs.len() && of_several {
+        far(&known, &comparisons)
+    } else {
+        &[]
+    };
+    let named = pairs.len() - far.len();
+    let others = (!far.is_empty()).then(|| {
+        let range = range(&comparisons, &far.iter().collect::<Vec<_>>());
+        let text = Text::strong(amount(&range));
+        let those = text.and(format!(" than those of {} other systems", far.len()));
+        LatencyStatement::Is(pairs[0].0, those)
+    });
+    let said = pairs.into_iter().take(named).filter_map(|pair| {
         let value = |system| group.valid_cell(system, step)?.value(metric);
         let values = (value(pair.0)?, value(pair.1)?);
         let known = compare::at(group, sweep, spot, metric, pair);
@@ -45,7 +57,7 @@ pub fn at_the_highest<'a>(
         let known = (known.as_ref(), &comparisons);
         Some(which_is_better(sweep, metric, pair, values, known, figures))
     });
-    lines(&place(group, step), metric, said)
+    lines(&place(group, step), metric, said.chain(others))
 }
 
 /// A statement about two latencies.

@@ -6,6 +6,7 @@ mod peak;
 mod shape;
 mod threads;
 
+use peak::far;
 pub use peak::{also_more, amount, more, range};
 
 use crate::{

@@ -100,8 +100,8 @@ fn against_all(
     }));
     clauses.extend((!far.is_empty()).then(|| {
         let range = range(&comparisons, &far.iter().collect::<Vec<_>>());
-        let clause = also_more(Text::default(), &range, false);
-        clause.and(format!("{} other systems", far.len()))
+        let say = if has_verb { also_more } else { more };
+        say(Text::default(), &range, false).and(format!("{} other systems", far.len()))
     }));
     let last = clauses.len().saturating_sub(1);
     for (i, clause) in clauses.into_iter().enumerate() {
@@ -171,10 +171,10 @@ fn of_common(
     ))
 }
 
-/// Of many systems that the first is ahead of, all but the nearest: they share a clause.
-fn far<'c>(all: &'c [Comparison], comparisons: &Comparisons) -> &'c [Comparison] {
+/// Of many systems all but the nearest, if the first is ahead of them: they share a clause.
+pub fn far<'c>(all: &'c [Comparison], comparisons: &Comparisons) -> &'c [Comparison] {
     let is_ahead = |one: &Comparison| compare::is_ahead(one, comparisons.band) == Some(true);
-    if all.len() > NAMED && all.iter().all(is_ahead) {
+    if all.len() > NAMED && all[1..].iter().all(is_ahead) {
         &all[1..]
     } else {
         &[]
@@ -309,6 +309,10 @@ pub fn share(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
     let only = if is_far { "only " } else { "" };
     let of_whom = if shares.iter().all(|(share, _)| share == first) {
         format!("{first} of the others'")
+    } else if shares.len() > NAMED {
+        // The highest of the others is last.
+        let (last, _) = shares.last()?;
+        format!("{last} to {first} of the others'")
     } else {
         let each = shares
             .iter()

@@ -6,7 +6,7 @@ use crate::{
     block::{Span, Text},
     compare::{self, Average, ComparedAt, Outcome},
     compared::Comparisons,
-    statement::{Detail, more},
+    statement::{Detail, NAMED, more},
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::{Metric, Ratios, Statistic, number};
@@ -129,7 +129,11 @@ pub fn over_all<'a>(
 ) -> Vec<Text> {
     let all = along_all(group, sweep, metric);
     let shown = all.iter().filter(|along| along.shows_any(sweep));
-    let shown: Vec<&Along<'_>> = shown.collect();
+    let mut shown: Vec<&Along<'_>> = shown.collect();
+    // Of many the nearest; all are in the table.
+    if shown.len() > NAMED && shown.iter().all(|along| along.a == shown[0].a) {
+        shown.truncate(1);
+    }
     let ranges = ranges(group, sweep, metric, &shown, detail);
     let everywhere = everywhere(group, sweep, metric, &all);
     // Several ranges of a tail are long, and that one is better at each count says most of them.
@@ -145,12 +149,9 @@ pub fn over_all<'a>(
             return everywhere;
         }
     }
-    let changes = changes_of_lead(group, sweep, metric);
-    ranges
-        .into_iter()
-        .chain(everywhere)
-        .chain(changes)
-        .collect()
+    let mut lines: Vec<Text> = ranges.into_iter().chain(everywhere).collect();
+    lines.extend(changes_of_lead(group, sweep, metric));
+    lines
 }
 
 /// Who leads where, for each pair of systems that both lead somewhere.
@@ -160,9 +161,8 @@ pub fn changes_of_lead<'a>(
     metric: Metric,
 ) -> Vec<Text> {
     let all = along_all(group, sweep, metric);
-    let changes = all.iter();
-    changes
-        .filter_map(|along| change_of_lead(sweep, metric, along))
+    let all = all.iter();
+    all.filter_map(|along| change_of_lead(sweep, metric, along))
         .collect()
 }
 
@@ -261,17 +261,14 @@ fn ranges<'a>(
 
 /// How the ratios of several pairs are written if some would be percentages and others not.
 fn form_beside(sweep: &SweepTable<'_>, metric: Metric, all: &[&Along<'_>]) -> Option<Ratios> {
-    let forms = all
-        .iter()
-        .map(|along| along.form(metric, None, sweep.comparisons));
-    let forms: Vec<Option<Ratios>> = forms.collect();
-    let at = all.iter().flat_map(|along| &along.at);
-    let figures: Vec<(Metric, f64)> = at.map(|(_, own)| (metric, own.ratio.value)).collect();
-    let is_mixed = forms.iter().any(|form| *form != forms[0]);
-    let is_free = sweep.comparisons.ratios.is_none();
-    (is_mixed && is_free)
-        .then(|| sweep.comparisons.form_beside(&figures))
-        .flatten()
+    let forms = all.iter().flat_map(|along| {
+        let form = along.form(metric, None, sweep.comparisons);
+        let ratios = along.at.iter().map(|(_, own)| own.ratio);
+        ratios.map(move |ratio| (ratio.value, metric.improvement(ratio, form)))
+    });
+    let comparisons = sweep.comparisons;
+    let is_free = comparisons.ratios.is_none() && all.len() > 1;
+    is_free.then(|| comparisons.form_beside(forms)).flatten()
 }
 
 /// Stands in a clause for the names of the others.

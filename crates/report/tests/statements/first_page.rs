@@ -71,7 +71,7 @@ fn a_difference_that_only_the_number_of_comparisons_hides_says_so() {
                   comparisons): the 95 % intervals of 4 runs, the widest ";
     assert!(text.starts_with(in_all), "{text}");
     let [card, other] = [0, 1].map(|index| cards(&data)[index].clone());
-    let interval = "95 % interval of 4 runs: +2\u{a0}%\u{a0}to\u{a0}+";
+    let interval = "95 % interval of 4 runs: +2.0\u{a0}%\u{a0}to\u{a0}+11\u{a0}%, ";
     assert_says(
         &card,
         &[
@@ -293,7 +293,7 @@ fn a_peak_below_the_mean_in_its_table_is_explained() {
     assert!(charts(&data).contains(in_chart), "{}", charts(&data));
     let sentences = said(&data).join(" ");
     assert!(
-        sentences.contains(" at 4 threads (corrected; mean 108) against "),
+        sentences.contains(" at 4 threads (corrected; mean 109) against "),
         "{sentences}"
     );
     let (without, ..) = page("brief-at-mean", &one(&[A, B]));

@@ -11,10 +11,31 @@ use tailmark_model::{Metric, number};
 pub struct FixedValues<'g, 'a> {
     /// The workload.
     pub group: &'g WorkloadGrid<'a>,
-    /// All in words: `the p99 read latency is at most 3.00 ms (A and B) and 6.00 ms (C)`.
-    pub words: String,
+    /// `the p99 read latency is`, `ops/s are`.
+    pub verb: String,
+    /// Each value in words, with its systems.
+    values: Vec<(String, Vec<&'a str>)>,
     /// That of the subject, or of the only system: `≤ 3.00 ms`, and its name.
     pub own: Option<(String, &'a str)>,
+}
+
+impl<'a> FixedValues<'_, 'a> {
+    /// `the p99 read latency is at most 3.00 ms (A and B) and at most 6.00 ms (C)`
+    pub fn words(&self) -> String {
+        let values = self.values.iter();
+        let said = values.map(|(value, names)| format!("{value} ({})", number::list(names)));
+        let said: Vec<String> = said.collect();
+        let said: Vec<&str> = said.iter().map(String::as_str).collect();
+        format!("{} {}", self.verb, number::list(&said))
+    }
+
+    /// The value and its system, if it is the only one.
+    pub fn only(&self) -> Option<(&str, &'a str)> {
+        match &self.values[..] {
+            [(value, names)] if names.len() == 1 => Some((value, names[0])),
+            _ => None,
+        }
+    }
 }
 
 impl Fixed {
@@ -35,7 +56,7 @@ impl Fixed {
         if known().any(|(_, one)| one.is_not_reached() || is_beside_verdicts(one)) {
             return None;
         }
-        let mut values: Vec<(String, Vec<&str>)> = Vec::new();
+        let mut values: Vec<(String, Vec<&'a str>)> = Vec::new();
         for (name, reading) in known().filter(|(_, reading)| reading.bounded().is_some()) {
             let said = in_words(&self.written(reading));
             match values.iter_mut().find(|(own, _)| *own == said) {
@@ -46,19 +67,16 @@ impl Fixed {
         if values.is_empty() {
             return None;
         }
-        let said = values.iter();
-        let said = said.map(|(value, names)| format!("{value} ({})", number::list(names)));
-        let said: Vec<String> = said.collect();
-        let said: Vec<&str> = said.iter().map(String::as_str).collect();
         let subject = compare::subject(sweep).or(sweep.baseline());
         let own = known().find(|(name, _)| readings.len() == 1 || subject == Some(*name));
         let own = own.filter(|(_, reading)| reading.bounded().is_some());
         Some(FixedValues {
             group,
-            words: match self {
-                Self::Rate(_) => format!("the {} is {}", metric.noun(), number::list(&said)),
-                Self::Latency(_) => format!("ops/s are {}", number::list(&said)),
+            verb: match self {
+                Self::Rate(_) => format!("the {} is", metric.noun()),
+                Self::Latency(_) => "ops/s are".to_owned(),
             },
+            values,
             own: own.map(|(name, reading)| (self.written(reading), name)),
         })
     }
