@@ -9,6 +9,7 @@ use crate::{
     axis::Step,
     block::Text,
     compare::{self, ComparedAt, Lead},
+    compared::Comparisons,
     data::Data,
     findings::Index,
     statement::amount,
@@ -16,6 +17,7 @@ use crate::{
 };
 use std::collections::BTreeSet;
 use tailmark_model::{Metric, Point};
+use tailmark_stats::Comparison;
 use topic::WorkloadTopic;
 
 /// The sentences; `None` if no systems are compared.
@@ -282,7 +284,7 @@ impl<'s, 'a> Topic<'s, 'a> {
                     said.and(format!("; {}", words.also_worse))
                 };
                 let which = format!(" in {}, ", self.which(led));
-                said = said.and(which).and_strong(by(led, sweep));
+                said = said.and(which).and_strong(by(led, sweep.comparisons));
             }
             if !said.0.is_empty() {
                 text = sentence(text, said.and("."));
@@ -407,10 +409,15 @@ impl<'s, 'a> Topic<'s, 'a> {
     }
 }
 
-/// `by 11 % (YCSB D) to 50 % (YCSB A and F)`: the first of each workload over its second.
-fn by(topics: &[&WorkloadTopic<'_, '_>], sweep: &SweepTable<'_>) -> String {
+/// The first comparison of each workload.
+fn firsts<'t>(topics: &[&'t WorkloadTopic<'_, '_>]) -> Vec<&'t Comparison> {
     let known = topics.iter().filter_map(|topic| topic.pairs[0].2.as_ref());
-    let comparisons = sweep.comparisons.beside(&known.collect::<Vec<_>>());
+    known.collect()
+}
+
+/// `by 11 % (YCSB D) to 50 % (YCSB A and F)`: the first of each workload over its second.
+fn by(topics: &[&WorkloadTopic<'_, '_>], comparisons: &Comparisons) -> String {
+    let comparisons = comparisons.beside(&firsts(topics));
     let said: Vec<(f64, String, String)> = topics
         .iter()
         .filter_map(|topic| {

@@ -149,9 +149,9 @@ fn labels_of_neighbours_cover_neither_each_other_nor_a_mark() {
 fn no_label_is_on_a_line_at_a_fixed_rate_or_below_the_plot() {
     // Three systems that are close together in the lower left corner, and one point on each line.
     let points = [
-        (1.0, 0.2, "first"),
-        (1.2, 0.3, "second"),
-        (1.4, 0.2, "third"),
+        (2.0, 0.3, "a4"),
+        (5.0, 0.5, "b4"),
+        (8.0, 0.3, "c4"),
         (50.0, 5.0, "crossing"),
     ];
     let lines: Vec<Line<'_>> = ["a", "b", "c", "d"]
@@ -176,14 +176,10 @@ fn no_label_is_on_a_line_at_a_fixed_rate_or_below_the_plot() {
             f32::midpoint(of.top(), of.bottom()),
         )
     };
-    let (x, _) = middle(at("50").or(at("60")).unwrap());
+    let [left, right] = ["40", "60"].map(|tick| middle(at(tick).unwrap()).0);
+    let rate = f32::midpoint(left, right);
     let bottom = middle(at("0").unwrap()).1;
     let top = middle(at("10").unwrap()).1;
-    let rate = if at("50").is_some() {
-        x
-    } else {
-        x - (x - middle(at("40").unwrap()).0) / 2.0
-    };
     let crossing = at("crossing").expect("it has a place");
     assert!(
         crossing.right() <= rate || crossing.left() >= rate,
@@ -194,7 +190,7 @@ fn no_label_is_on_a_line_at_a_fixed_rate_or_below_the_plot() {
         crossing.bottom() <= level || crossing.top() >= level,
         "{crossing:?} on {level}"
     );
-    for name in ["first", "second", "third"] {
+    for name in ["a4", "b4", "c4"] {
         let label = at(name).unwrap_or_else(|| panic!("{name} has a place"));
         assert!(
             label.bottom() <= bottom + 7.0,

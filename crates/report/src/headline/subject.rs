@@ -1,7 +1,7 @@
 //! How the subject of a report compares: where it leads, which systems are ahead of it, and which
 //! cannot be distinguished from it.
 
-use super::{Topic, WorkloadTopic, by, sentence};
+use super::{Topic, WorkloadTopic, by, firsts, sentence};
 use crate::{
     block::Text,
     compare::{self, ComparedAt, Lead, Outcome},
@@ -29,12 +29,12 @@ impl<'s, 'a> Topic<'s, 'a> {
                 Some(second) if seconds.len() == 1 && sweep.systems.len() == 2 => {
                     compare::between(subject, &words.better, second)
                         .and(format!("{} in {which}, ", words.place))
-                        .and_strong(by(&led, sweep))
+                        .and_strong(by(&led, sweep.comparisons))
                         .and(".")
                 }
                 _ => Text::strong(subject)
                     .and(format!("{}{which}, ", words.leads))
-                    .and_strong(by(&led, sweep))
+                    .and_strong(by(&led, sweep.comparisons))
                     .and(" over the nearest competitor."),
             };
         }
@@ -76,6 +76,8 @@ impl<'s, 'a> Topic<'s, 'a> {
         } else {
             ("does", "do")
         };
+        let all = named.iter().flat_map(|(_, own)| own);
+        let comparisons = sweep.comparisons.beside(&firsts(&all.collect::<Vec<_>>()));
         let mut text = Text::default();
         let mut where_last = String::new();
         for (first, own) in named {
@@ -90,7 +92,7 @@ impl<'s, 'a> Topic<'s, 'a> {
                 text = text.and(format!(" in {which}"));
                 where_last = which;
             }
-            text = text.and(", ").and_strong(by(&own, sweep));
+            text = text.and(", ").and_strong(by(&own, &comparisons));
         }
         match (named.is_empty(), more.len()) {
             (true, _) => text,

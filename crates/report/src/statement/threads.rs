@@ -9,7 +9,7 @@ use crate::{
     statement::{Detail, NAMED, more},
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_model::{Metric, Ratios, Statistic, number};
+use tailmark_model::{Bounded, Metric, Ratios, Statistic, number};
 use tailmark_stats::{Comparison, comparison};
 
 /// Ratios this close to each other are one.
@@ -88,13 +88,15 @@ impl<'a> Along<'a> {
     }
 
     /// How the ratios of all steps are written, and their average, which stands in the same sentence.
-    /// That of a latency is in the headline, too, and as there.
     fn form(&self, metric: Metric, average: Option<Average>, all: &Comparisons) -> Option<Ratios> {
-        let average = average.map(|average| average.stated().value);
-        let average = average.filter(|_| metric.more_is_better());
         let ratios = self.at.iter().map(|(_, own)| own.ratio.value);
+        let average = average.map(|average| average.stated().value);
         let figures: Vec<f64> = ratios.chain(average).collect();
-        metric.together(&figures, all.ratios)
+        if all.ratios.is_some() {
+            return metric.together(&figures, all.ratios);
+        }
+        let said = |value: f64| (value, metric.improvement(Bounded::exact(value), None));
+        all.form_beside(figures.into_iter().map(said))
     }
 
     /// The steps at which the first is ahead, or the second.
@@ -261,11 +263,9 @@ fn ranges<'a>(
 
 /// How the ratios of several pairs are written if some would be percentages and others not.
 fn form_beside(sweep: &SweepTable<'_>, metric: Metric, all: &[&Along<'_>]) -> Option<Ratios> {
-    let forms = all.iter().flat_map(|along| {
-        let form = along.form(metric, None, sweep.comparisons);
-        let ratios = along.at.iter().map(|(_, own)| own.ratio);
-        ratios.map(move |ratio| (ratio.value, metric.improvement(ratio, form)))
-    });
+    let ratios = all.iter().flat_map(|along| &along.at);
+    let ratios = ratios.map(|(_, own)| own.ratio);
+    let forms = ratios.map(|ratio| (ratio.value, metric.improvement(ratio, None)));
     let comparisons = sweep.comparisons;
     let is_free = comparisons.ratios.is_none() && all.len() > 1;
     is_free.then(|| comparisons.form_beside(forms)).flatten()
@@ -380,7 +380,7 @@ fn range(
         };
         text.and(format!("{b}{geometric}{ends}"))
     } else {
-        let stated = sweep.comparisons.ratio(metric, average.stated());
+        let stated = metric.improvement(average.stated(), ratios);
         let than = compare::than(&stated, b);
         let text = text.and("is ").and_strong(stated);
         text.and(format!("{than}{ends}"))

@@ -191,7 +191,7 @@ fn ranges_over_threads_and_workloads_have_one_form() {
         (C, "from 2.0X at 4 threads to 3.1X at 32 threads"),
         (
             slow,
-            "A delivers 1.9X the ops/s of B (geometric mean of the ratios: 1.7X), from 1.2X at 16 threads to 3.3X \
+            "A delivers 88 % more ops/s than B (geometric mean of the ratios: +73 %), from +25 % at 16 threads to +233 % \
              at 4 threads",
         ),
     ] {
