@@ -65,7 +65,13 @@ fn a_brief_has_the_bars_of_devices_that_are_known() {
     let mut data = synthetic::study(SMALL);
     let bars = "<strong>Device bandwidth at ";
     assert_eq!(written(&data, "brief-bandwidth").matches(bars).count(), 1);
-    for point in &mut data.points {
+    // Without the device of one system there is nothing to compare.
+    let one = data.systems[0].name.clone();
+    for point in data
+        .points
+        .iter_mut()
+        .filter(|point| point.key.system == one)
+    {
         point.phase.series.retain(|series| series.probe != "disk");
     }
     assert!(!written(&data, "brief-no-bandwidth").contains("bandwidth at "));

@@ -51,10 +51,10 @@ fn devices(sweep: &SweepTable<'_>) -> Devices {
     Devices::from_cells(cells)
 }
 
-/// The bars of the devices. `None` if no device is known.
+/// The bars of the devices. `None` unless all are known.
 pub fn chart(sweep: &SweepTable<'_>) -> Option<Chart> {
     let devices = devices(sweep);
-    devices.are_known().then(|| bars_of(sweep, devices))
+    (devices == Devices::All).then(|| bars_of(sweep, devices))
 }
 
 fn render(data: &Data) -> Vec<Block> {
