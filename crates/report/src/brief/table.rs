@@ -41,8 +41,8 @@ pub fn table<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Option<Tab
     let at = |step: Step, metric| sweep.comparisons.at(group, step, metric, *pair?);
     let mut columns = vec![Column::number(group.axis.title())];
     for metric in &metrics {
-        let column = |title: &str| {
-            let column = Column::number(title).unit(metric.row().unit);
+        let column = |name: &str| {
+            let column = Column::number(name).unit(metric.row().unit);
             column.group(metric.row().title)
         };
         columns.extend(systems.iter().map(|system| column(&system.name)));

@@ -46,8 +46,8 @@ pub fn reason(comparison: &Comparison, comparisons: &Comparisons) -> Option<Stri
 #[must_use]
 pub fn reasons(all: &[(String, &Comparison)], comparisons: &Comparisons) -> String {
     const LISTED: usize = 2;
-    let known: Vec<&Comparison> = all.iter().map(|(_, one)| *one).collect();
-    let adjusted = match after_adjusting(&known) {
+    let every: Vec<&Comparison> = all.iter().map(|(_, one)| *one).collect();
+    let adjusted = match after_adjusting(&every) {
         text if text.is_empty() => text,
         text => format!(" ({})", text.trim_start()),
     };

@@ -67,11 +67,11 @@ fn missed(fixed: &FixedTopic<'_, '_>) -> Text {
     let what = fixed.place.trim_start_matches("at ");
     let said = |verbs: [&str; 2], own: &[Missed<'_, '_>]| {
         let alike = own.chunk_by(|(_, names), (_, others)| names == others);
-        let sentences = alike.map(|own| {
-            let titles = own.iter().map(|(group, _)| group.title_with_conditions());
+        let sentences = alike.map(|same| {
+            let titles = same.iter().map(|(group, _)| group.title_with_conditions());
             let titles: Vec<String> = titles.collect();
             let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
-            let names = &own[0].1;
+            let names = &same[0].1;
             let verb = verbs[usize::from(names.len() > 1)].replace('_', what);
             let (names, titles) = (number::list(names), compare::titles(&titles));
             Text::plain(format!("{names} {verb} in {titles}."))

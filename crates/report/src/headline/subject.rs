@@ -76,8 +76,10 @@ impl<'s, 'a> Topic<'s, 'a> {
         } else {
             ("does", "do")
         };
-        let all = named.iter().flat_map(|(_, own)| own);
-        let comparisons = sweep.comparisons.beside(&firsts(&all.collect::<Vec<_>>()));
+        let topics = named.iter().flat_map(|(_, own)| own);
+        let comparisons = sweep
+            .comparisons
+            .beside(&firsts(&topics.collect::<Vec<_>>()));
         let mut text = Text::default();
         let mut where_last = String::new();
         for (first, own) in named {

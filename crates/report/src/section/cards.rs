@@ -35,13 +35,13 @@ pub fn card<'a>(
         let mut workloads = topic.workloads.iter();
         if let Some((_, pairs)) = workloads.find(|(own, _)| own.anchor == group.anchor) {
             let all = topic.workloads.iter();
-            let all_stated = all.filter_map(|(_, pairs)| stated(sweep, pairs));
+            let all_stated = all.filter_map(|(_, own)| first_apart(sweep, own));
             let on_cards = OnCards::new(sweep, &what, None, all_stated);
             return of_pairs(group, sweep, &on_cards, pairs)?.ok();
         }
-        let mut stated = topic.stated.iter();
-        let stated = stated.find(|own| own.group.anchor == group.anchor)?;
-        let (value, system) = stated.own.as_ref()?;
+        let mut values = topic.stated.iter();
+        let values = values.find(|own| own.group.anchor == group.anchor)?;
+        let (value, system) = values.own.as_ref()?;
         Some(figure(value, format!("{what}, {system}")))
     });
     let mut figures: Vec<CardFigure> = figures.collect();
@@ -90,7 +90,7 @@ fn peaks<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> CardFigure {
     let all_stated = sweep
         .groups
         .iter()
-        .filter_map(|group| stated_in(group, sweep, ComparedAt::Peak, Metric::OPS_PER_SEC));
+        .filter_map(|own| stated_in(own, sweep, ComparedAt::Peak, Metric::OPS_PER_SEC));
     let on_cards = OnCards::new(sweep, "ops/s at peak", Some(ComparedAt::Peak), all_stated);
     let compared = of_pairs(group, sweep, &on_cards, &pairs);
     match (standings.as_slice(), compared) {
@@ -135,10 +135,10 @@ fn metric_figure<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Option
     let spot = compare::where_stated(group, sweep, metric)?;
     let pairs = compared_pairs(group, sweep, spot, metric);
     let what = format!("{} {}", metric.row().title, compare::place(spot));
-    let all_stated = sweep.groups.iter().filter_map(|group| {
-        let metric = sweep.metric(group)?;
-        let spot = compare::where_stated(group, sweep, metric)?;
-        stated_in(group, sweep, spot, metric)
+    let all_stated = sweep.groups.iter().filter_map(|own| {
+        let of_own = sweep.metric(own)?;
+        let at = compare::where_stated(own, sweep, of_own)?;
+        stated_in(own, sweep, at, of_own)
     });
     let on_cards = OnCards::new(sweep, &what, Some(spot), all_stated);
     match of_pairs(group, sweep, &on_cards, &pairs)? {
@@ -200,11 +200,11 @@ fn stated_in<'a>(
     spot: ComparedAt,
     metric: Metric,
 ) -> Option<Comparison> {
-    stated(sweep, &compared_pairs(group, sweep, spot, metric))
+    first_apart(sweep, &compared_pairs(group, sweep, spot, metric))
 }
 
 /// The first competitor that is ahead, or else the first that is behind.
-fn stated(sweep: &SweepTable<'_>, pairs: &[ComparedPair<'_>]) -> Option<Comparison> {
+fn first_apart(sweep: &SweepTable<'_>, pairs: &[ComparedPair<'_>]) -> Option<Comparison> {
     let with = |lead: Lead| {
         let mut known = pairs.iter().filter_map(|(.., known)| known.as_ref());
         known.find(|known| Lead::new(Some(known), sweep.comparisons) == lead)
@@ -283,8 +283,14 @@ fn of_pairs<'a>(
     };
     let figure = of_pair(group, [(one, ""), (other, rank)], on_cards, ahead);
     let level: Vec<&Comparison> = level.iter().filter_map(|(.., own)| own.as_ref()).collect();
-    let groups = compare::by_outcome(&level, sweep.comparisons.band).into_iter();
-    let about = groups.fold(figure.about.clone(), |about, (outcome, own)| {
+    let about = figure.about + &level_with(sweep, &level);
+    Some(Ok(CardFigure { about, ..figure }))
+}
+
+/// The competitors that are level with the subject: `; within 3 % of B and C`.
+fn level_with(sweep: &SweepTable<'_>, level: &[&Comparison]) -> String {
+    let groups = compare::by_outcome(level, sweep.comparisons.band).into_iter();
+    let said = groups.map(|(outcome, own)| {
         let how = match outcome {
             Outcome::Tied => format!("{} of", compare::within(sweep.comparisons)),
             Outcome::Equivalent => "equivalent to".to_owned(),
@@ -292,9 +298,9 @@ fn of_pairs<'a>(
         };
         let names: Vec<&str> = own.iter().map(|each| each.b.as_str()).collect();
         let why = compare::after_adjusting(&own);
-        format!("{about}; {how} {}{why}", number::list(&names))
+        format!("; {how} {}{why}", number::list(&names))
     });
-    Some(Ok(CardFigure { about, ..figure }))
+    said.collect()
 }
 
 /// Value and words of two systems, each with what it is among several.

@@ -68,9 +68,9 @@ pub fn cells(
     let known: Vec<Option<Comparison>> = improvements(sweep).into_iter().map(&at).collect();
     let all: Vec<&Comparison> = known.iter().flatten().collect();
     let comparisons = sweep.comparisons.beside(&all);
-    let cell = |known: &Option<Comparison>| {
-        let known = known.as_ref();
-        known.map_or_else(Cell::none, |known| advantage(known, &comparisons))
+    let cell = |one: &Option<Comparison>| {
+        let one = one.as_ref();
+        one.map_or_else(Cell::none, |one| advantage(one, &comparisons))
     };
     let improvements = known.iter().map(cell);
     let words = words.map_or_else(Cell::none, Cell::new);

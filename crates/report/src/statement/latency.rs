@@ -47,15 +47,17 @@ pub fn at_the_highest<'a>(
     let said = pairs.into_iter().take(named).filter_map(|pair| {
         let value = |system| group.valid_cell(system, step)?.value(metric);
         let values = (value(pair.0)?, value(pair.1)?);
-        let known = compare::at(group, sweep, spot, metric, pair);
+        let comparison = compare::at(group, sweep, spot, metric, pair);
         let figures = if has_figures {
             figures(sweep, metric, pair, values)
         } else {
             String::new()
         };
         let figures = (figures, of_several);
-        let known = (known.as_ref(), &comparisons);
-        Some(which_is_better(sweep, metric, pair, values, known, figures))
+        let compared = (comparison.as_ref(), &comparisons);
+        Some(which_is_better(
+            sweep, metric, pair, values, compared, figures,
+        ))
     });
     lines(&place(group, step), metric, said.chain(others))
 }

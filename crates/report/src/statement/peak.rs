@@ -77,32 +77,8 @@ fn against_all(
         let within = compare::within(sweep.comparisons);
         clauses.push(Text::plain(format!("is {within} of ")).and_strong(number::list(&names)));
     }
-    let all: Vec<Comparison> = apart.iter().filter_map(|other| compared(other)).collect();
-    let comparisons = sweep.comparisons.beside(&all.iter().collect::<Vec<_>>());
-    let far = if all.len() == apart.len() {
-        far(&all, &comparisons)
-    } else {
-        &[]
-    };
-    let named = apart.len() - far.len();
-    let mut has_verb = false;
-    clauses.extend(apart[..named].iter().map(|other| {
-        let known = compared(other);
-        let clause = against(known.as_ref(), other.system, &comparisons, has_verb);
-        has_verb = known
-            .as_ref()
-            .is_some_and(|known| is_told_by_more(known, &comparisons));
-        let common = known.and_then(|known| compare::over_common(group, &known));
-        match common {
-            Some(counts) => clause.and(format!(" over the thread counts in common ({counts})")),
-            None => clause,
-        }
-    }));
-    clauses.extend((!far.is_empty()).then(|| {
-        let range = range(&comparisons, &far.iter().collect::<Vec<_>>());
-        let say = if has_verb { also_more } else { more };
-        say(Text::default(), &range, false).and(format!("{} other systems", far.len()))
-    }));
+    let (clauses_apart, is_short) = apart_clauses(group, sweep, first, &apart);
+    clauses.extend(clauses_apart);
     let last = clauses.len().saturating_sub(1);
     for (i, clause) in clauses.into_iter().enumerate() {
         let joint = match i {
@@ -112,7 +88,7 @@ fn against_all(
         };
         text = text.and(joint).and_all(clause);
     }
-    if !far.is_empty() || (detail == Detail::Terse && others.len() > 1) {
+    if is_short || (detail == Detail::Terse && others.len() > 1) {
         return text.and(".");
     }
     if let Some(end) = of_common(group, sweep, first, others) {
@@ -132,6 +108,46 @@ fn against_all(
         figures(first),
         number::list(&figures_of_others)
     ))
+}
+
+/// A clause for each of these, and whether those beyond the nearest share one.
+fn apart_clauses(
+    group: &WorkloadGrid<'_>,
+    sweep: &SweepTable<'_>,
+    first: &Standing<'_>,
+    apart: &[&Standing<'_>],
+) -> (Vec<Text>, bool) {
+    let compared = |other: &Standing<'_>| {
+        let pair = (first.system, other.system);
+        sweep.comparisons.at_peak(group, pair)
+    };
+    let all: Vec<Comparison> = apart.iter().filter_map(|other| compared(other)).collect();
+    let comparisons = sweep.comparisons.beside(&all.iter().collect::<Vec<_>>());
+    let far = if all.len() == apart.len() {
+        far(&all, &comparisons)
+    } else {
+        &[]
+    };
+    let mut has_verb = false;
+    let mut clauses = Vec::new();
+    for other in &apart[..apart.len() - far.len()] {
+        let known = compared(other);
+        let known = known.as_ref();
+        let clause = against(known, other.system, &comparisons, has_verb);
+        has_verb = known.is_some_and(|known| is_told_by_more(known, &comparisons));
+        let common = known.and_then(|known| compare::over_common(group, known));
+        clauses.push(match common {
+            Some(counts) => clause.and(format!(" over the thread counts in common ({counts})")),
+            None => clause,
+        });
+    }
+    if !far.is_empty() {
+        let range = range(&comparisons, &far.iter().collect::<Vec<_>>());
+        let say = if has_verb { also_more } else { more };
+        let clause = say(Text::default(), &range, false);
+        clauses.push(clause.and(format!("{} other systems", far.len())));
+    }
+    (clauses, !far.is_empty())
 }
 
 /// The figures of a comparison over thread counts in common: `: 42 at 8 threads against 30 at 8
@@ -311,8 +327,8 @@ pub fn share(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
         format!("{first} of the others'")
     } else if shares.len() > NAMED {
         // The highest of the others is last.
-        let (last, _) = shares.last()?;
-        format!("{last} to {first} of the others'")
+        let (least, _) = shares.last()?;
+        format!("{least} to {first} of the others'")
     } else {
         let each = shares
             .iter()

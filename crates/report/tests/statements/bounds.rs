@@ -64,12 +64,12 @@ fn bounds_at_a_fixed_rate_or_latency_are_in_the_headline_and_on_the_card() {
     let third = Curve("far", OF_2022[0].1.map(|(ops, ms)| (ops * 1.5, ms)));
     let mut three = one(&[OF_2022[0], OF_2022[1], third]);
     three.settings.at_latency = vec![Duration::from_millis(3)];
-    let text = headline(&three);
+    let of_three = headline(&three);
     for expected in [
         "far delivers the most ops/s at 3.00 ms of p99 read latency in YCSB A, by 50 % over the nearest competitor.",
         "old exceeds 3.00 ms of p99 read latency at every thread count in YCSB A.",
     ] {
-        assert!(text.contains(expected), "{expected}\n{text}");
+        assert!(of_three.contains(expected), "{expected}\n{of_three}");
     }
 }
 

@@ -79,8 +79,8 @@ fn a_curve_of_a_ceiling_says_what_that_is_and_a_system_without_a_mark_is_not_in_
     let mut data = study(&[("ycsb-a", &[A, B]), ("ycsb-c", &[A, B, C])]);
     let hint = "ceiling: the bare device with the same requests";
     assert!(!page("brief-no-ceiling", &data).0.contains(hint));
-    let names = |data: &Data, workload: usize| -> Vec<String> {
-        let figures = crate::support::blocks("workloads", data).into_iter();
+    let names = |of: &Data, workload: usize| -> Vec<String> {
+        let figures = crate::support::blocks("workloads", of).into_iter();
         let mut figures = figures.filter_map(|block| match block {
             Block::Figure(figure) => Some(figure),
             _ => None,

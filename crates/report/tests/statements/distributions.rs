@@ -83,8 +83,8 @@ fn a_line_has_each_percentile_and_ends_where_too_few_requests_are_beyond() {
 #[test]
 fn the_chart_opens_at_the_highest_point_whose_quantile_is_no_bound() {
     let mut data = study(&[("ycsb-c", &[A])]);
-    let opened = |data: &Data| {
-        let figure = &figures("distribution", data)[0];
+    let opened = |of: &Data| {
+        let figure = &figures("distribution", of)[0];
         let control = &figure.controls[0];
         control.choices[control.initial].label.clone()
     };

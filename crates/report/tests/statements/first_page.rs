@@ -138,9 +138,9 @@ fn percentages_and_ratios_are_not_mixed_in_a_row_or_a_sentence() {
     assert!(sentences.contains(peaks), "{sentences}");
     // A tenfold difference would be a percentage that nobody reads.
     let far = Curve("far", C.1.map(|(ops, ms)| (ops / 10.0, ms)));
-    let sentences = said(&one(&[A, B, far])).join(" ");
-    let peaks = "At peak, A delivers 1.6X the ops/s of B and 31X those of far: 400";
-    assert!(sentences.contains(peaks), "{sentences}");
+    let of_far = said(&one(&[A, B, far])).join(" ");
+    let ratios = "At peak, A delivers 1.6X the ops/s of B and 31X those of far: 400";
+    assert!(of_far.contains(ratios), "{of_far}");
 }
 
 #[test]
@@ -282,8 +282,8 @@ fn a_peak_below_the_mean_in_its_table_is_explained() {
     let note = "Corrected for being chosen as the highest mean, the peak is 10";
     assert!(text.contains(note), "{text}");
     let in_chart = "peaks are corrected for being chosen as the highest";
-    let charts = |data: &Data| {
-        let figures = blocks("peaks", data).into_iter();
+    let charts = |of: &Data| {
+        let figures = blocks("peaks", of).into_iter();
         let figures = figures.filter_map(|block| match block {
             Block::Figure(figure) => Some(figure.charts[0].hint.clone()),
             _ => None,

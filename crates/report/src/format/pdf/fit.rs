@@ -161,10 +161,12 @@ fn chosen(
         .map(|(step, fit)| (step, tried((step, fit))));
     let best = all.min_by(|(_, one), (_, other)| one.cost.total_cmp(&other.cost));
     let (step, best) = best.expect("there is a layout");
-    let rows = FITS.map(|fit| fit.rows).into_iter();
     let fit = best.fitted.fit;
-    let longer = rows.filter(|rows| *rows > fit.rows);
-    let mut longer = longer.map(|rows| tried((step, Fit { rows, ..fit })));
+    let longer = FITS.iter().filter(|other| other.rows > fit.rows);
+    let mut longer = longer.map(|other| {
+        let rows = other.rows;
+        tried((step, Fit { rows, ..fit }))
+    });
     longer.find(|other| other.cost <= best.cost).unwrap_or(best)
 }
 
@@ -173,7 +175,7 @@ fn cost(fullness: &[f32], misses: usize, step: usize) -> f32 {
     const MISS: f32 = 1_000.0;
     const PAGE: f32 = 12.0;
     const EMPTY: f32 = 10.0;
-    const STEP: f32 = 4.0;
+    const STEP: f32 = 3.4;
     let left = match fullness {
         [_, .., last] => 1.0 - last,
         _ => 0.0,
@@ -297,7 +299,7 @@ mod tests {
         let half_empty = cost(&[0.9, 0.7, 0.42], 0, 0);
         assert!(cost(&[0.95, 0.98], 0, 2) < half_empty);
         assert!(
-            cost(&[0.95, 0.98], 0, 5) > half_empty,
+            cost(&[0.95, 0.98], 0, 6) > half_empty,
             "that small is hard to read"
         );
         assert!(cost(&[0.9, 0.7, 0.5], 0, 1) > half_empty);

@@ -49,9 +49,9 @@ pub fn topics<'g, 'a>(data: &Data, sweep: &'g SweepTable<'a>) -> Vec<FixedTopic<
                 (exceeding(&readings), &mut above),
             ];
             let mut is_said = pairs.is_some() || stated.is_some();
-            for (names, all) in missing {
+            for (names, of_kind) in missing {
                 is_said |= !names.is_empty() && !sweep.comparisons.has_verdicts();
-                all.extend((!names.is_empty()).then_some((group, names)));
+                of_kind.extend((!names.is_empty()).then_some((group, names)));
             }
             if is_said {
                 let known = readings.iter().filter_map(|(_, reading)| reading.as_ref());
