@@ -105,7 +105,7 @@ fn a_run_ends_with_its_peaks_and_the_codes_of_its_findings() {
     let (_, end) = said.split_once("4 points measured\n").unwrap();
     let lines: Vec<&str> = end.lines().collect();
     assert!(
-        lines[0].contains("Differences are as measured: a verdict needs 4 runs"),
+        lines[0].contains("Differences are not tested for significance: that takes 4 runs"),
         "{said}"
     );
     let peaks = lines

@@ -4,23 +4,25 @@
 
 mod conditions;
 mod settings;
+mod table;
 
 use crate::{
-    Block, Cell, Chart, Column, Data, Figure, Section, Table, TableRow, Text, author,
-    axis::{Axis, Step},
+    Block, Chart, Data, Figure, Section, Span, Text, author,
+    axis::Axis,
     block::{FindingEntry, anchor},
     chart::curve::{Along, PAPER_AXIS, Reading},
-    compare,
     findings::Index,
     section::{self, Rendered, curves},
     statement,
     sweep::{SweepTable, WorkloadGrid},
 };
 use serde_json::Value;
-use tailmark_model::{Metric, System, Words, finding::TOO_FEW_SAMPLES, number};
+use std::collections::BTreeSet;
+use tailmark_model::{Metric, Words, finding::TOO_FEW_SAMPLES, number};
 
 const FRONT: Section = Section::of_page("summary", "In brief");
 const WORKLOADS: Section = Section::of_page("workloads", "Workloads");
+const BANDWIDTH: Section = Section::of_page("bandwidth", "Bandwidth");
 const METHOD: Section = Section::of_page("method", "How we tested");
 
 const CONCLUSION: Section = Section::of_page("conclusion", "Conclusion");
@@ -43,8 +45,9 @@ pub fn sections(data: &Data) -> Rendered {
         (Vec::new(), conclusion)
     };
     let all = [
-        (&FRONT, front(data, &sweep, few.as_ref(), short)),
+        (&FRONT, front(data, &sweep, &index, (few.as_ref(), short))),
         (&WORKLOADS, workloads(&sweep)),
+        (&BANDWIDTH, bandwidth(&sweep)),
         (&CONCLUSION, long),
         (&METHOD, method(data, &sweep, &index, few)),
     ];
@@ -64,12 +67,14 @@ fn letters(blocks: &[Block]) -> usize {
 fn front(
     data: &Data,
     sweep: &SweepTable<'_>,
-    few: Option<&Text>,
-    conclusion: Vec<Block>,
+    index: &Index<'_>,
+    (few, conclusion): (Option<&Text>, Vec<Block>),
 ) -> Vec<Block> {
     let mut blocks = section::front(data);
     // It is among the conditions.
     blocks.retain(|block| !matches!(block, Block::Text(text) if Some(text) == few));
+    let legend = letters_in_words(&blocks, &index.entries(data));
+    blocks.extend(legend.map(Block::Text));
     blocks.extend(message(sweep).map(|chart| figure("brief-message", chart)));
     // Of a single workload they stand in bold in its table.
     let with_peaks = sweep.groups.iter().filter(|group| group.has_peaks());
@@ -85,6 +90,48 @@ fn front(
         blocks.extend(conclusion);
     }
     blocks
+}
+
+/// What the letters of findings on the page stand for: `Machine busy [a]: see Findings at the end.`
+fn letters_in_words(blocks: &[Block], entries: &[FindingEntry]) -> Option<Text> {
+    let mut codes: BTreeSet<&str> = BTreeSet::new();
+    for block in blocks {
+        match block {
+            Block::Text(text) => codes.extend(text.0.iter().filter_map(|span| match span {
+                Span::Badge(badge) => Some(badge.code.as_str()),
+                _ => None,
+            })),
+            Block::Cards(cards) => {
+                let badges = cards.iter().flat_map(|card| &card.badges);
+                codes.extend(badges.map(|badge| badge.code.as_str()));
+            }
+            _ => {}
+        }
+    }
+    let used = entries
+        .iter()
+        .filter(|entry| codes.contains(entry.badge.code.as_str()));
+    let text = used.enumerate().fold(Text::default(), |text, (i, entry)| {
+        let (joint, title) = match i {
+            0 => ("", entry.title.clone()),
+            _ => (", ", entry.title.to_lowercase()),
+        };
+        let badge = vec![entry.badge.clone()];
+        text.and(format!("{joint}{title}")).and_badges(badge)
+    });
+    (!text.0.is_empty()).then(|| text.and(": see Findings at the end."))
+}
+
+/// The bandwidth of the devices, as the study of 2023 shows it.
+fn bandwidth(sweep: &SweepTable<'_>) -> Vec<Block> {
+    let chart = section::bandwidth_chart(sweep).into_iter();
+    let chart = chart.map(|chart| Chart {
+        height: 240,
+        ..chart
+    });
+    chart
+        .map(|chart| figure("brief-bandwidth", chart))
+        .collect()
 }
 
 /// The chart that carries the message: the peaks of several workloads, the curve of a single one.
@@ -244,7 +291,7 @@ fn workloads(sweep: &SweepTable<'_>) -> Vec<Block> {
             )),
             None => blocks.push(Block::Statements(sentences)),
         }
-        blocks.extend(table(group, sweep).map(Block::Table));
+        blocks.extend(table::table(group, sweep).map(Block::Table));
         // Beside other workloads there is no room.
         if is_single {
             blocks.extend(sets(group, sweep));
@@ -252,80 +299,6 @@ fn workloads(sweep: &SweepTable<'_>) -> Vec<Block> {
         blocks
     });
     all.collect()
-}
-
-/// Operations per second and the latency of each system at each thread count or rate; peaks in bold.
-fn table<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Option<Table> {
-    let systems = sweep
-        .systems
-        .iter()
-        .filter(|system| group.has(&system.name));
-    let systems: Vec<&System> = systems.copied().collect();
-    let mut metrics = Vec::new();
-    if group.axis == Axis::Threads {
-        metrics.push(Metric::OPS_PER_SEC);
-    }
-    metrics.extend(sweep.metric(group));
-    let pairs = compare::main_pairs(group, sweep);
-    // Of two systems there is room for how they compare.
-    let pair = pairs.first().filter(|_| systems.len() == 2);
-    let mut columns = vec![Column::number(group.axis.title())];
-    for metric in &metrics {
-        let column = |title: &str| {
-            let column = Column::number(title).unit(metric.row().unit);
-            column.group(metric.row().title)
-        };
-        columns.extend(systems.iter().map(|system| column(&system.name)));
-        columns.extend(pair.map(|_| column("difference")));
-    }
-    // One form for a column.
-    let form = |metric| {
-        let pair = *pair?;
-        let steps = group.steps.iter();
-        let at = |step: &Step| sweep.comparisons.at(group, *step, metric, pair);
-        let all: Vec<_> = steps.filter_map(at).collect();
-        sweep.comparisons.form(&all.iter().collect::<Vec<_>>())
-    };
-    let row = |&step: &Step| {
-        let mut cells = vec![Cell::new(step.label())];
-        for &metric in &metrics {
-            for system in &systems {
-                let peak = group.peak(&system.name).map(|peak| peak.threads);
-                let point = group.cell(&system.name, step);
-                let known = point.and_then(|cell| Some((cell, cell.value(metric)?)));
-                cells.push(known.map_or_else(Cell::none, |(cell, value)| {
-                    let mut written = section::metric_cell(metric, value.middle);
-                    if metric.is_money() {
-                        let currency = &cell.points[0].phase.money.currency;
-                        written.text = metric.text_with_unit(value.middle, currency);
-                    }
-                    if cell.fault.is_some() {
-                        written.text = format!("({})", written.text);
-                    }
-                    Cell {
-                        strong: metric == Metric::OPS_PER_SEC && peak == Some(step.threads),
-                        muted: cell.fault.is_some() || !value.solid,
-                        ..written
-                    }
-                }));
-            }
-            cells.extend(pair.map(|&pair| {
-                let comparison = sweep.comparisons.at(group, step, metric, pair);
-                let said = comparison.map(|known| metric.improvement(known.ratio, form(metric)));
-                said.map_or_else(Cell::none, Cell::new)
-            }));
-        }
-        TableRow {
-            cells,
-            total: false,
-        }
-    };
-    (!group.steps.is_empty() && !metrics.is_empty()).then(|| Table {
-        columns,
-        rows: group.steps.iter().map(row).collect(),
-        note: section::below_mean(group, sweep).unwrap_or_default(),
-        ..Table::default()
-    })
 }
 
 /// The first sentence of what was seen, if the same was seen everywhere and it is short.

@@ -10,8 +10,8 @@ pub use average::{Average, are_bounds, average, where_stated};
 pub use subject::subject;
 
 pub use words::{
-    better, between, common_noun, has_verdict, interval, interval_after, place, places, reason,
-    reasons, than, titles, within,
+    after_adjusting, better, between, common_noun, has_verdict, interval, interval_after,
+    is_by_adjustment, place, places, reason, reasons, than, titles, within,
 };
 
 use crate::{

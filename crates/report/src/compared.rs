@@ -1,7 +1,7 @@
 //! The comparisons of a report, computed once and looked up by place, so that every sentence, card,
 //! table and chart uses the same one.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 use tailmark_model::{Bounded, Metric, PointKey, PointName, Ratios, RepeatRange, ReportSettings};
 use tailmark_stats::{
     Comparison, Run, Verdict,
@@ -16,8 +16,8 @@ type Name = (String, String, PointName, Metric);
 /// Comparisons, and where each of them is.
 #[derive(Debug, Clone)]
 pub(crate) struct Comparisons {
-    all: Vec<Comparison>,
-    by_name: BTreeMap<Name, usize>,
+    all: Arc<Vec<Comparison>>,
+    by_name: Arc<BTreeMap<Name, usize>>,
     /// The band of practical equivalence, as a fraction.
     pub band: f64,
     /// How ratios are written.
@@ -34,8 +34,8 @@ impl Comparisons {
         let named = all.iter().map(name_of);
         let by_name = named.zip(0..).collect();
         Self {
-            all,
-            by_name,
+            all: Arc::new(all),
+            by_name: Arc::new(by_name),
             band,
             ratios: None,
             until_decided: None,
@@ -56,6 +56,31 @@ impl Comparisons {
             until_decided: range.map(|range| (range.most, judged())),
             ..self
         }
+    }
+
+    /// The same for comparisons in one row or sentence. If some would be percentages and some not, all
+    /// are percentages; with a fivefold one, all are `X`.
+    pub fn beside(&self, all: &[&Comparison]) -> Self {
+        let ratios = all.iter().map(|one| one.ratio.value);
+        let said = all.iter().map(|one| self.improvement(one));
+        let form = self.form_beside(ratios.zip(said));
+        self.clone().with_ratios(form)
+    }
+
+    /// The same form for ratios, each with what it would be by itself.
+    pub fn form_beside(&self, all: impl Iterator<Item = (f64, String)>) -> Option<Ratios> {
+        const FIVEFOLD: f64 = 5.0;
+        let all: Vec<(f64, String)> = all.collect();
+        let ratios = all.iter().filter(|(_, said)| said.contains('X')).count();
+        if self.ratios.is_some() || ratios == 0 || ratios == all.len() {
+            return self.ratios;
+        }
+        let is_fivefold = |(value, _): &(f64, String)| value.max(1.0 / value) >= FIVEFOLD;
+        Some(if all.iter().any(is_fivefold) {
+            Ratios::Together
+        } else {
+            Ratios::Percent
+        })
     }
 
     /// How much better the first is, in the notation of the report: `+44 %`, `2.2X lower`.
@@ -110,7 +135,7 @@ impl Comparisons {
         self.all.iter().any(|comparison| comparison.p.is_some())
     }
 
-    /// Why differences are stated as they were measured, if there is no verdict anywhere. `repeats`
+    /// Why differences are not tested, if there is no verdict anywhere. `repeats`
     /// are the runs of the point that has the most.
     pub fn without_verdicts(&self, repeats: usize) -> Option<String> {
         let once = if repeats < RUNS_MIN {
@@ -119,13 +144,14 @@ impl Comparisons {
             "; identical runs count once"
         };
         let why = if self.have_too_few_runs() {
-            format!("a verdict needs {RUNS_MIN} runs of each point on both sides{once}")
+            format!("that takes {RUNS_MIN} runs of each point{once}")
         } else if self.have_no_noise() {
             "the runs of a point are identical, so their noise is unknown".to_owned()
         } else {
-            "no verdict is possible".to_owned()
+            "no point has the runs for it".to_owned()
         };
-        (!self.has_verdicts()).then(|| format!("Differences are as measured: {why}."))
+        (!self.has_verdicts())
+            .then(|| format!("Differences are not tested for significance: {why}."))
     }
 
     /// Whether a side has too few runs for a verdict anywhere.

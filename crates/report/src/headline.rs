@@ -1,6 +1,7 @@
 //! The first sentences of a report: how its subject, or each system against the baseline, compares
 //! in which workloads and by how much, at the peaks and in the report's metric.
 
+mod fixed;
 mod subject;
 mod topic;
 
@@ -8,14 +9,15 @@ use crate::{
     axis::Step,
     block::Text,
     compare::{self, ComparedAt, Lead},
+    compared::Comparisons,
     data::Data,
     findings::Index,
-    section::{FixedTopic, fixed_topics},
     statement::amount,
     sweep::{SweepTable, WorkloadGrid},
 };
 use std::collections::BTreeSet;
-use tailmark_model::{Metric, Point, number};
+use tailmark_model::{Metric, Point};
+use tailmark_stats::Comparison;
 use topic::WorkloadTopic;
 
 /// The sentences; `None` if no systems are compared.
@@ -203,40 +205,30 @@ impl<'s, 'a> Topic<'s, 'a> {
         Self::new(words, sweep, topics.collect())
     }
 
-    /// The topics at each fixed rate and latency.
-    fn fixed(data: &Data, sweep: &'s SweepTable<'a>) -> Vec<Self> {
-        let topics = fixed_topics(data, sweep).into_iter();
-        let topic = |fixed: FixedTopic<'s, 'a>| {
-            let words = Words::new(&fixed.name, fixed.metric, format!(" {}", fixed.place));
-            let workloads = fixed.workloads.into_iter();
-            let workloads = workloads.map(|(group, pairs)| WorkloadTopic {
-                group,
-                spot: None,
-                pairs,
-            });
-            let end = not_reached(&fixed.not_reached, &fixed.place);
-            let topic = Self::new(words, sweep, workloads.collect())?;
-            Some(Self { end, ..topic })
-        };
-        topics.filter_map(topic).collect()
-    }
-
     fn new(
         words: Words,
         sweep: &SweepTable<'a>,
         workloads: Vec<WorkloadTopic<'s, 'a>>,
     ) -> Option<Self> {
+        (!workloads.is_empty()).then(|| Self::with_workloads(words, sweep, workloads))
+    }
+
+    fn with_workloads(
+        words: Words,
+        sweep: &SweepTable<'a>,
+        workloads: Vec<WorkloadTopic<'s, 'a>>,
+    ) -> Self {
         let all = sweep.all_groups().map(|group| group.workload.as_str());
         let all: BTreeSet<&str> = all.collect();
         let own = workloads.iter().map(|topic| topic.group.workload.as_str());
         let own: BTreeSet<&str> = own.collect();
         let is_every = own == all && own.len() == workloads.len();
-        (!workloads.is_empty()).then_some(Self {
+        Self {
             words,
             workloads,
             is_every,
             end: Text::default(),
-        })
+        }
     }
 
     /// The points behind the sentences.
@@ -292,7 +284,7 @@ impl<'s, 'a> Topic<'s, 'a> {
                     said.and(format!("; {}", words.also_worse))
                 };
                 let which = format!(" in {}, ", self.which(led));
-                said = said.and(which).and_strong(by(led, sweep));
+                said = said.and(which).and_strong(by(led, sweep.comparisons));
             }
             if !said.0.is_empty() {
                 text = sentence(text, said.and("."));
@@ -417,31 +409,22 @@ impl<'s, 'a> Topic<'s, 'a> {
     }
 }
 
-/// `B and C do not reach 500,000 ops/s in YCSB A and F.`
-fn not_reached(missed: &[(&WorkloadGrid<'_>, Vec<&str>)], place: &str) -> Text {
-    let alike = missed.chunk_by(|(_, names), (_, others)| names == others);
-    let said = alike.map(|own| {
-        let titles = own.iter().map(|(group, _)| group.title_with_conditions());
-        let titles: Vec<String> = titles.collect();
-        let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
-        let names = &own[0].1;
-        let verb = if names.len() == 1 { "does" } else { "do" };
-        let (names, rate) = (number::list(names), place.trim_start_matches("at "));
-        let titles = compare::titles(&titles);
-        Text::plain(format!("{names} {verb} not reach {rate} in {titles}."))
-    });
-    said.fold(Text::default(), sentence)
+/// The first comparison of each workload.
+fn firsts<'t>(topics: &[&'t WorkloadTopic<'_, '_>]) -> Vec<&'t Comparison> {
+    let known = topics.iter().filter_map(|topic| topic.pairs[0].2.as_ref());
+    known.collect()
 }
 
 /// `by 11 % (YCSB D) to 50 % (YCSB A and F)`: the first of each workload over its second.
-fn by(topics: &[&WorkloadTopic<'_, '_>], sweep: &SweepTable<'_>) -> String {
+fn by(topics: &[&WorkloadTopic<'_, '_>], comparisons: &Comparisons) -> String {
+    let comparisons = comparisons.beside(&firsts(topics));
     let said: Vec<(f64, String, String)> = topics
         .iter()
         .filter_map(|topic| {
             let (.., comparison) = &topic.pairs[0];
             let comparison = comparison.as_ref()?;
             let gain = compare::gain(comparison).value;
-            let text = sweep.comparisons.improvement(comparison);
+            let text = comparisons.improvement(comparison);
             // The direction is stated before.
             let text = text.trim_end_matches(" lower").trim_end_matches(" higher");
             let title = topic.group.title_with_conditions();

@@ -3,7 +3,7 @@
 
 use crate::sweep::WorkloadGrid;
 use std::collections::{BTreeMap, BTreeSet};
-use tailmark_model::{Kind, KindResult, Phase, number};
+use tailmark_model::{Kind, KindResult, Phase, finding::LENGTH_UNKNOWN, number};
 
 /// Shares that are closer are the same, and a share below half of it is none.
 const APART: f64 = 0.01;
@@ -55,6 +55,9 @@ impl Mix {
     fn add(&mut self, phase: &Phase) {
         let is_unknown = |kind: &KindResult| kind.count == 0 && kind.summary.is_some();
         self.lacks_count |= phase.kinds.values().any(is_unknown);
+        // Published counts of one kind of requests say nothing of the others.
+        let is_published = LENGTH_UNKNOWN.is_among(&phase.findings);
+        self.lacks_count |= is_published && phase.kinds.len() == 1;
         let kinds = phase.kinds.iter();
         let counts = kinds.map(|(kind, result)| (*kind, result.count + result.errors));
         let mut counts: BTreeMap<Kind, u64> = counts.collect();

@@ -222,7 +222,7 @@ fn assert_comparisons(stating: &Stating, latency: Metric) {
             .iter()
             .position(|(name, _)| comparison["workload"] == *name);
         let row = [&*threads.to_string()];
-        let cell = find(&workloads[at.unwrap()], &row, &group, "improvement");
+        let cell = find(&workloads[at.unwrap()], &row, &group, "difference");
         let number = |member: &str| comparison[member].as_f64();
         let ratio = Bounded::exact(number("ratio").unwrap());
         assert_eq!(cell.text, metric.improvement(ratio, None));

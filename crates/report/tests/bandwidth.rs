@@ -4,6 +4,7 @@
 
 mod synthetic;
 
+use std::path::Path;
 use synthetic::SMALL;
 use tailmark_report::{Block, Chart, Data, SECTIONS, Table};
 
@@ -52,6 +53,28 @@ fn a_system_without_a_device_leaves_a_gap() {
         assert_eq!(known, [false, false, true, true, true, true]);
     }
     assert!(table.note.contains("– means that no device was known"));
+}
+
+#[test]
+fn a_brief_has_the_bars_of_devices_that_are_known() {
+    let written = |data: &Data, name: &str| {
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        tailmark_report::write("brief", data, &directory).unwrap();
+        std::fs::read_to_string(directory.join("brief.html")).unwrap()
+    };
+    let mut data = synthetic::study(SMALL);
+    let bars = "<strong>Device bandwidth at ";
+    assert_eq!(written(&data, "brief-bandwidth").matches(bars).count(), 1);
+    // Without the device of one system there is nothing to compare.
+    let one = data.systems[0].name.clone();
+    for point in data
+        .points
+        .iter_mut()
+        .filter(|point| point.key.system == one)
+    {
+        point.phase.series.retain(|series| series.probe != "disk");
+    }
+    assert!(!written(&data, "brief-no-bandwidth").contains("bandwidth at "));
 }
 
 #[test]

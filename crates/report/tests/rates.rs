@@ -379,10 +379,7 @@ fn at_one_fixed_rate_latencies_are_compared_and_no_peaks() {
     let tied = "p99 read latency at 16 threads within 3 %, disk and other";
     assert_eq!(card, ("tie", tied));
     let as_measured = as_measured.to_plain();
-    assert!(
-        as_measured.contains("a verdict needs 4 runs"),
-        "{as_measured}"
-    );
+    assert!(as_measured.contains("that takes 4 runs"), "{as_measured}");
     let blocks = blocks("workloads", &data);
     let Block::Statements(lines) = &blocks[1] else {
         panic!("statements follow the heading")

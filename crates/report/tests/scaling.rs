@@ -44,7 +44,8 @@ fn where_a_ladder_has_ended_is_said_once_under_the_charts_of_its_workload() {
     let notice = ladder::beginning(&system, "ycsb-c") + end;
     let elsewhere = ladder::beginning("gone", "ycsb-c") + "at 8 threads";
     data.notices.extend([notice, elsewhere]);
-    let body = html::body(&data);
+    // Numbers and their units stay together.
+    let body = html::body(&data).replace('\u{a0}', " ");
     assert_eq!(body.matches(end).count(), 1);
     let before = &body[..body.find(end).unwrap()];
     let heading = before.rfind("<h3").unwrap();

@@ -150,7 +150,9 @@ impl<'a> CurveLines<'_, 'a> {
             return Value::Null;
         }
         let mut series: Vec<Value> = Vec::new();
-        for (i, (system, marks)) in systems.iter().enumerate() {
+        // What has no mark is not in the legend.
+        let marked = |(_, (_, marks)): &(usize, &Line<'_>)| marks.iter().any(Option::is_some);
+        for (i, (system, marks)) in systems.iter().enumerate().filter(marked) {
             // The line first: the legend takes its mark from the first series of a name. The subject is
             // drawn over the others.
             let z = if compare::subject(self.sweep) == Some(&system.name) {

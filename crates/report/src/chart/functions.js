@@ -208,14 +208,39 @@ const charts = (function () {
         const y = view.convertToPixel({ yAxisIndex: 0 }, line.yAxis);
         return [plot.x, y - LINE.height, plot.x + LINE.width, y];
       });
+    /* The lines themselves, so that none goes through a label. */
+    const linesOf = (plot) => option.series.flatMap((s) => (s.markLine ? s.markLine.data : [])).map((line) => {
+      if (line.yAxis === undefined) {
+        const x = view.convertToPixel({ xAxisIndex: 0 }, line.xAxis);
+        return [x - 1, plot.y, x + 1, plot.y + plot.height];
+      }
+      const y = view.convertToPixel({ yAxisIndex: 0 }, line.yAxis);
+      return [plot.x, y - 1, plot.x + plot.width, y + 1];
+    });
+    /* The pieces of the curves, each from one mark to the next. */
+    const curvesOf = () => option.series.filter((s) => s.type === 'line').flatMap((s) => {
+      const points = s.data.map((item) => (item !== null && typeof item === 'object' && !Array.isArray(item) ? item.value : item))
+        .map((value) => (Array.isArray(value) ? pixel(value[0], value[1]) : null));
+      return points.slice(1).map((point, i) => [points[i], point]).filter((piece) => piece[0] && piece[1]);
+    });
+    /* Whether a line goes through a box (Liang and Barsky). */
+    const crosses = (box, [[x1, y1], [x2, y2]]) => {
+      let [from, to] = [0, 1];
+      return [[x1 - x2, x1 - box[0]], [x2 - x1, box[2] - x1], [y1 - y2, y1 - box[1]], [y2 - y1, box[3] - y1]].every(([d, q]) => {
+        if (d === 0) { return q > 0; }
+        if (d < 0) { from = Math.max(from, q / d); } else { to = Math.min(to, q / d); }
+        return from < to;
+      });
+    };
     const covers = (a, b) => a[0] < b[2] && a[2] > b[0] && a[1] < b[3] && a[3] > b[1];
-    let [plot, marks, bars, taken, last] = [null, [], [], [], Infinity];
+    let [plot, marks, bars, curves, fixed, taken, last] = [null, [], [], [], [], [], Infinity];
     return (params) => {
       /* Labels come in order: one that does not follow is the first of a new drawing. */
       const place = params.seriesIndex * 1e6 + params.dataIndex;
       if (place <= last) {
         plot = plotOf();
-        [marks, bars, taken] = [marksOf(), barsOf(), writtenOf(plot)];
+        [marks, bars, curves, taken] = [marksOf(), barsOf(), curvesOf(), []];
+        fixed = writtenOf(plot).concat(linesOf(plot));
       }
       last = place;
       const { width, height } = params.labelRect;
@@ -229,17 +254,25 @@ const charts = (function () {
       const [left, right] = [end(0, Math.min) - DISTANCE - width / 2, end(2, Math.max) + DISTANCE + width / 2];
       const isAbove = option.series[params.seriesIndex].label.position !== 'bottom';
       const [first, second] = isAbove ? [above, below] : [below, above];
-      const places = [[middle, first], [middle, second], [right, y], [left, y], [right, first], [left, first],
+      const near = [[middle, first], [middle, second], [right, y], [left, y], [right, first], [left, first],
         [right, second], [left, second]];
+      /* Farther away, if nothing nearer is free. */
+      const farther = ([atX, atY]) => [atX + Math.sign(Math.round(atX - x)) * width, atY + Math.sign(Math.round(atY - y)) * height];
       const box = (at) => [at[0] - width / 2, at[1] - height / 2, at[0] + width / 2, at[1] + height / 2];
       const isInside = (at) => at[0] >= least && at[0] <= most
         && at[1] + height / 2 <= plot.y + plot.height && at[1] >= plot.y - height / 2;
-      const others = marks.concat(bars).filter((one) => !isOwn(one)).concat(taken);
-      const free = places.find((at) => isInside(at) && !others.some((other) => covers(box(at), other)));
+      const others = marks.concat(bars).filter((one) => !isOwn(one)).concat(fixed, taken);
+      const apart = (at, mark) => Math.hypot(at[0] - (mark[0] + mark[2]) / 2, at[1] - (mark[1] + mark[3]) / 2);
+      const isNearest = (at) => marks.every((mark) => isOwn(mark) || apart(at, mark) > Math.hypot(at[0] - x, at[1] - y));
+      const places = near.concat(near.map(farther).filter(isNearest)).filter(isInside);
+      const isFree = (at) => !others.some((other) => covers(box(at), other));
+      const isClear = (at) => !curves.some((line) => crosses(box(at), line));
+      const free = places.find((at) => isFree(at) && isClear(at)) || places.find(isFree);
       /* A label on another one is hidden. */
-      const hider = taken.find((other) => other[2] - other[0] >= width) || [];
-      const at = free || (hider.length > 0 ? [(hider[0] + hider[2]) / 2, (hider[1] + hider[3]) / 2] : places[0]);
-      if (free) { taken.push(box(at)); }
+      const hider = taken.find((other) => other[2] - other[0] >= width);
+      const inside = places[0] || near[0];
+      const at = free || (hider ? [(hider[0] + hider[2]) / 2, (hider[1] + hider[3]) / 2] : inside);
+      if (free || !hider) { taken.push(box(at)); }
       return { x: at[0], y: at[1], align: 'center', verticalAlign: 'middle', hideOverlap: true };
     };
   };

@@ -4,7 +4,7 @@ use super::{ComparedAt, Outcome};
 use crate::{axis::Step, block::Text, compared::Comparisons, verdicts::interval_text};
 use std::collections::BTreeSet;
 use tailmark_model::{Metric, number};
-use tailmark_stats::{Comparison, comparison::is_within};
+use tailmark_stats::{Comparison, Verdict, comparison::is_within, statistics::SIGNIFICANCE};
 
 /// Whether there were runs enough for a verdict.
 #[must_use]
@@ -41,15 +41,23 @@ pub fn reason(comparison: &Comparison, comparisons: &Comparisons) -> Option<Stri
 
 /// The same of several workloads, with their titles, at the end of a sentence: `: the 95 % intervals
 /// of 4 runs, −57 % to +67 % (YCSB C) and −20 % to +4 % (YCSB B), are too wide to rule a difference
-/// beyond 3 % in or out`. Of many, the widest.
+/// beyond 3 % in or out`. Of many, the widest. Where the number of comparisons decides, that alone:
+/// ` (after adjusting for 30 comparisons)`.
 #[must_use]
 pub fn reasons(all: &[(String, &Comparison)], comparisons: &Comparisons) -> String {
     const LISTED: usize = 2;
-    let is_open = |(_, one): &&(String, &Comparison)| is_not_shown(one, comparisons);
+    let every: Vec<&Comparison> = all.iter().map(|(_, one)| *one).collect();
+    let adjusted = match after_adjusting(&every) {
+        text if text.is_empty() => text,
+        text => format!(" ({})", text.trim_start()),
+    };
+    let is_open = |(_, one): &&(String, &Comparison)| {
+        is_not_shown(one, comparisons) && !is_by_adjustment(one)
+    };
     let mut open: Vec<&(String, &Comparison)> = all.iter().filter(is_open).collect();
     let width = |(_, one): &(String, &Comparison)| one.interval.map_or(0.0, |(l, h)| h / l);
     let widest = match open.len() {
-        0 => return String::new(),
+        0 => return adjusted,
         1..=LISTED => "",
         _ => {
             open.sort_by(|a, b| width(b).total_cmp(&width(a)));
@@ -87,7 +95,7 @@ pub fn reasons(all: &[(String, &Comparison)], comparisons: &Comparisons) -> Stri
         ("intervals", "are")
     };
     format!(
-        ": the 95 % {noun} of {}, {widest}{}, {verb} {}",
+        "{adjusted}: the 95 % {noun} of {}, {widest}{}, {verb} {}",
         of_runs.join(" or "),
         number::list(&intervals),
         limits.join(", or ")
@@ -98,6 +106,27 @@ fn is_not_shown(comparison: &Comparison, comparisons: &Comparisons) -> bool {
     Outcome::new(comparison, comparisons.band) == Outcome::NoDifferenceShown
         && has_verdict(comparison)
         && comparison.interval.is_some()
+}
+
+/// Whether a difference is significant by itself, but not as one of all that are compared.
+#[must_use]
+pub fn is_by_adjustment(comparison: &Comparison) -> bool {
+    let is_shown = comparison.p.is_some_and(|p| p < SIGNIFICANCE);
+    let excludes_1 = |(low, high): (f64, f64)| low > 1.0 || high < 1.0;
+    comparison.verdict == Verdict::NoDifferenceShown
+        && is_shown
+        && comparison.p_adjusted.is_some_and(|p| p >= SIGNIFICANCE)
+        && comparison.interval.is_none_or(excludes_1)
+}
+
+/// ` after adjusting for 30 comparisons`, if that is why one of these shows no difference.
+#[must_use]
+pub fn after_adjusting(all: &[&Comparison]) -> String {
+    let mut adjusted = all.iter().filter(|one| is_by_adjustment(one));
+    adjusted.next().map_or_else(String::new, |one| {
+        let family = number::plural(one.family as u64, "comparison");
+        format!(" after adjusting for {family}")
+    })
 }
 
 /// `4 runs`, `4 and 5 runs`.
@@ -116,9 +145,9 @@ fn limit(comparison: &Comparison, comparisons: &Comparisons) -> String {
         let is_outside = [low, high].map(|end| !is_within(end, comparisons.band));
         is_outside == [true; 2] && (low > 1.0 || high < 1.0)
     });
-    if is_beyond {
-        let family = number::plural(comparison.family as u64, "comparison");
-        format!("not significant among {family}")
+    let adjusted = after_adjusting(&[comparison]);
+    if !adjusted.is_empty() || is_beyond {
+        format!("not significant{adjusted}")
     } else {
         let within = within(comparisons);
         let band = within.trim_start_matches("within ");

@@ -146,6 +146,60 @@ fn labels_of_neighbours_cover_neither_each_other_nor_a_mark() {
 }
 
 #[test]
+fn no_label_is_on_a_line_at_a_fixed_rate_or_below_the_plot() {
+    // Three systems that are close together in the lower left corner, and one point on each line.
+    let points = [
+        (2.0, 0.3, "a4"),
+        (5.0, 0.5, "b4"),
+        (8.0, 0.3, "c4"),
+        (50.0, 5.0, "crossing"),
+    ];
+    let lines: Vec<Line<'_>> = ["a", "b", "c", "d"]
+        .into_iter()
+        .zip(points.chunks(1))
+        .collect();
+    let mut option = curves(&lines);
+    option["series"][0]["markLine"] = json!({
+        "symbol": "none", "label": {"show": false},
+        "data": [{"xAxis": 50, "name": "rate"}, {"yAxis": 5, "name": "latency"}],
+    });
+    let (texts, _) = drawn(&option);
+    let at = |text: &str| {
+        texts
+            .iter()
+            .find(|(words, _)| words == text)
+            .map(|(_, at)| *at)
+    };
+    let middle = |of: Rect| {
+        (
+            f32::midpoint(of.left(), of.right()),
+            f32::midpoint(of.top(), of.bottom()),
+        )
+    };
+    let [left, right] = ["40", "60"].map(|tick| middle(at(tick).unwrap()).0);
+    let rate = f32::midpoint(left, right);
+    let bottom = middle(at("0").unwrap()).1;
+    let top = middle(at("10").unwrap()).1;
+    let crossing = at("crossing").expect("it has a place");
+    assert!(
+        crossing.right() <= rate || crossing.left() >= rate,
+        "{crossing:?} on {rate}"
+    );
+    let level = f32::midpoint(bottom, top);
+    assert!(
+        crossing.bottom() <= level || crossing.top() >= level,
+        "{crossing:?} on {level}"
+    );
+    for name in ["a4", "b4", "c4"] {
+        let label = at(name).unwrap_or_else(|| panic!("{name} has a place"));
+        assert!(
+            label.bottom() <= bottom + 7.0,
+            "{name}: {label:?}, {bottom}"
+        );
+    }
+}
+
+#[test]
 fn every_bar_of_many_systems_says_its_number() {
     let mut option = chart::base();
     let names: Vec<String> = (0..8).map(|i| format!("system {i}")).collect();

@@ -11,6 +11,7 @@ mod pdf;
 #[cfg(feature = "documents")]
 mod pictures;
 pub mod terminal;
+mod units;
 
 use crate::{
     Block, Card, CardFigure, Cell, Column, Data, Error, SECTIONS, Section, Table, TableRow, author,

@@ -1,12 +1,13 @@
 //! How the subject of a report compares: where it leads, which systems are ahead of it, and which
 //! cannot be distinguished from it.
 
-use super::{Topic, WorkloadTopic, by, sentence};
+use super::{Topic, WorkloadTopic, by, firsts, sentence};
 use crate::{
     block::Text,
     compare::{self, ComparedAt, Lead, Outcome},
+    compared::Comparisons,
     section::ComparedPair,
-    statement::{amount, more},
+    statement::{NAMED, also_more, amount, more, range},
     sweep::SweepTable,
 };
 use std::collections::BTreeSet;
@@ -28,12 +29,12 @@ impl<'s, 'a> Topic<'s, 'a> {
                 Some(second) if seconds.len() == 1 && sweep.systems.len() == 2 => {
                     compare::between(subject, &words.better, second)
                         .and(format!("{} in {which}, ", words.place))
-                        .and_strong(by(&led, sweep))
+                        .and_strong(by(&led, sweep.comparisons))
                         .and(".")
                 }
                 _ => Text::strong(subject)
                     .and(format!("{}{which}, ", words.leads))
-                    .and_strong(by(&led, sweep))
+                    .and_strong(by(&led, sweep.comparisons))
                     .and(" over the nearest competitor."),
             };
         }
@@ -75,6 +76,10 @@ impl<'s, 'a> Topic<'s, 'a> {
         } else {
             ("does", "do")
         };
+        let topics = named.iter().flat_map(|(_, own)| own);
+        let comparisons = sweep
+            .comparisons
+            .beside(&firsts(&topics.collect::<Vec<_>>()));
         let mut text = Text::default();
         let mut where_last = String::new();
         for (first, own) in named {
@@ -89,7 +94,7 @@ impl<'s, 'a> Topic<'s, 'a> {
                 text = text.and(format!(" in {which}"));
                 where_last = which;
             }
-            text = text.and(", ").and_strong(by(&own, sweep));
+            text = text.and(", ").and_strong(by(&own, &comparisons));
         }
         match (named.is_empty(), more.len()) {
             (true, _) => text,
@@ -173,11 +178,13 @@ impl<'s, 'a> Topic<'s, 'a> {
         } else {
             own.beaten.clone()
         };
-        for (i, of_system) in beaten.iter().enumerate() {
+        let said = ranges(sweep.comparisons, &beaten);
+        for (i, (of_system, improvement)) in beaten.iter().zip(said).enumerate() {
             text = text.and(if i == 0 { "" } else { ", " });
-            let improvement = range(sweep, of_system);
-            text = if is_of_ops {
+            text = if is_of_ops && i == 0 {
                 more(text, &improvement, false)
+            } else if is_of_ops {
+                also_more(text, &improvement, false)
             } else {
                 let text = text.and(if i == 0 { "is " } else { "" });
                 text.and_strong(amount(&improvement)).and(" than ")
@@ -221,9 +228,6 @@ struct Alike<'p, 's, 'a> {
     beaten: Vec<Vec<&'p Comparison>>,
     topics: Vec<&'p WorkloadTopic<'s, 'a>>,
 }
-
-/// The most systems that a sentence names.
-const NAMED: usize = 3;
 
 /// The comparisons in the order of the systems of the study, which is the same in all workloads.
 fn known<'p>(sweep: &SweepTable<'_>, pairs: &[&'p ComparedPair<'_>]) -> Vec<&'p Comparison> {
@@ -285,20 +289,11 @@ fn whose(one: &Comparison) -> String {
     }
 }
 
-/// `+33 %`, `+33 % to +35 %`, `20 % to 31 % lower`: improvements over one system in several workloads.
-fn range(sweep: &SweepTable<'_>, all: &[&Comparison]) -> String {
-    let gain = |one: &&&Comparison| compare::gain(one).value;
-    let by_gain = |a: &&&Comparison, b: &&&Comparison| gain(a).total_cmp(&gain(b));
-    let text = |one: Option<&&Comparison>| {
-        one.map_or_else(String::new, |one| sweep.comparisons.improvement(one))
-    };
-    let least = text(all.iter().min_by(by_gain));
-    let most = text(all.iter().max_by(by_gain));
-    if least == most {
-        return most;
-    }
-    let least = least.trim_end_matches(" lower").trim_end_matches(" higher");
-    format!("{} to {}", amount(least), amount(&most))
+/// The improvements over each system, in one form.
+fn ranges(comparisons: &Comparisons, systems: &[Vec<&Comparison>]) -> Vec<String> {
+    let comparisons = comparisons.beside(&systems.concat());
+    let of_systems = systems.iter();
+    of_systems.map(|all| range(&comparisons, all)).collect()
 }
 
 /// The comparisons of these workloads, with their titles.

@@ -45,21 +45,40 @@ impl Devices {
     }
 }
 
-fn render(data: &Data) -> Vec<Block> {
-    let sweep = SweepTable::new(data);
+fn devices(sweep: &SweepTable<'_>) -> Devices {
     let groups = sweep.groups.iter();
     let cells = groups.flat_map(|group| sweep.systems.iter().filter_map(|s| last(group, s)));
-    let devices = Devices::from_cells(cells);
+    Devices::from_cells(cells)
+}
+
+/// The bars of the devices. `None` unless all are known.
+pub fn chart(sweep: &SweepTable<'_>) -> Option<Chart> {
+    let devices = devices(sweep);
+    (devices == Devices::All).then(|| bars_of(sweep, devices))
+}
+
+fn render(data: &Data) -> Vec<Block> {
+    let sweep = SweepTable::new(data);
+    let devices = devices(&sweep);
     if !devices.are_known() && sweep.groups.iter().all(|group| !has_bytes(group)) {
         return Vec::new();
     }
+    let figure = Figure {
+        anchor: "bandwidth-chart".into(),
+        controls: Vec::new(),
+        charts: vec![bars_of(&sweep, devices)],
+    };
+    vec![Block::Figure(figure), Block::Table(table(&sweep, devices))]
+}
+
+fn bars_of(sweep: &SweepTable<'_>, devices: Devices) -> Chart {
     let (what, about) = if devices.are_known() {
         ("Device", "device reads and writes")
     } else {
         ("Database", "keys and values")
     };
-    let title = format!("{what} bandwidth {}", place(&sweep));
-    let (base, plot) = bars::bandwidth(&sweep, |group, system| {
+    let title = format!("{what} bandwidth {}", place(sweep));
+    let (base, plot) = bars::bandwidth(sweep, |group, system| {
         // A bar has no mark for what failed there; the table has.
         let cell = last(group, system).filter(|cell| cell.fault.is_none())?;
         if devices.are_known() {
@@ -68,7 +87,7 @@ fn render(data: &Data) -> Vec<Block> {
             spread(cell, of_database)
         }
     });
-    let chart = Chart {
+    Chart {
         title,
         hint: format!("MB/s of {about}"),
         about: format!("Bars of the mean MB/s of {about}, by workload and system."),
@@ -77,13 +96,7 @@ fn render(data: &Data) -> Vec<Block> {
         base,
         variants: vec![serde_json::json!({})],
         plot: Some(plot),
-    };
-    let figure = Figure {
-        anchor: "bandwidth-chart".into(),
-        controls: Vec::new(),
-        charts: vec![chart],
-    };
-    vec![Block::Figure(figure), Block::Table(table(&sweep, devices))]
+    }
 }
 
 fn table(sweep: &SweepTable<'_>, devices: Devices) -> Table {

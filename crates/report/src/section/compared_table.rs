@@ -23,6 +23,10 @@ pub fn improvement(comparison: &Comparison, comparisons: &Comparisons) -> Cell {
     let verdict = match comparison.verdict {
         Verdict::TooFewRuns | Verdict::NotTestable if !comparisons.has_verdicts() => String::new(),
         Verdict::Equivalent => format!("equivalent ({})", compare::within(comparisons)),
+        verdict if compare::is_by_adjustment(comparison) => {
+            let family = number::plural(comparison.family as u64, "comparison");
+            format!("{} among {family}", verdict.name())
+        }
         verdict => verdict.name().to_owned(),
     };
     let parts = compare::interval(comparison, comparisons).into_iter();
@@ -133,7 +137,7 @@ impl<'a> Grid<'_, 'a> {
             columns.extend(systems.map(|s| column(&s.name).unit(metric.row().unit)));
             for (a, b) in &self.pairs {
                 let title = match (self.systems.len(), self.is_one_against_all()) {
-                    (2, _) => "improvement".to_owned(),
+                    (2, _) => "difference".to_owned(),
                     (_, true) => format!("over {b}"),
                     (_, false) => format!("{a} over {b}"),
                 };
@@ -174,7 +178,7 @@ impl<'a> Grid<'_, 'a> {
             } else {
                 format!("over {second}")
             };
-            note.push_str(&format!("Improvements are those {over} at equal {equal}. "));
+            note.push_str(&format!("Differences are those {over} at equal {equal}. "));
         }
         note.push_str(&self.note_of_runs());
         note.push_str(
@@ -187,7 +191,7 @@ impl<'a> Grid<'_, 'a> {
             .flat_map(|s| self.group.cells_of(&s.name));
         if cells.any(|cell| cell.fault.is_some()) {
             note.push_str(
-                " Grey with a reason means not valid: excluded from peaks and improvements; ops/s count \
+                " Grey with a reason means not valid: excluded from peaks and differences; ops/s count \
                  successes only.",
             );
         }
@@ -243,7 +247,7 @@ impl<'a> Grid<'_, 'a> {
             ends => format!("Values are the geometric mean of the runs; below it, {ends}. "),
         };
         if !self.pairs.is_empty() && self.comparisons.has_verdicts() {
-            note.push_str("Below an improvement are its 95 % interval and the verdict. ");
+            note.push_str("Below a difference are its 95 % interval and the verdict. ");
         }
         note
     }
@@ -254,8 +258,12 @@ impl<'a> Grid<'_, 'a> {
             for (i, system) in self.systems.iter().enumerate() {
                 cells.push(self.value(metric, system, i, step));
             }
+            let pairs = self.pairs.iter();
+            let known = pairs.filter_map(|&pair| self.comparison(metric, pair, step));
+            let known: Vec<Comparison> = known.collect();
+            let comparisons = self.comparisons.beside(&known.iter().collect::<Vec<_>>());
             for &pair in &self.pairs {
-                cells.push(self.improvement(metric, pair, step));
+                cells.push(self.improvement(metric, pair, step, &comparisons));
             }
         }
         TableRow {
@@ -303,9 +311,16 @@ impl<'a> Grid<'_, 'a> {
         self.comparisons.at(self.group, step, metric, pair)
     }
 
-    fn improvement(&self, metric: Metric, pair: (&'a str, &'a str), step: Step) -> Cell {
+    /// The same in words, as comparisons of its row are written.
+    fn improvement(
+        &self,
+        metric: Metric,
+        pair: (&'a str, &'a str),
+        step: Step,
+        comparisons: &Comparisons,
+    ) -> Cell {
         match self.comparison(metric, pair, step) {
-            Some(comparison) => improvement(&comparison, self.comparisons),
+            Some(comparison) => improvement(&comparison, comparisons),
             None => match self.sweep.unlike_money(metric, pair) {
                 Some(why) => Cell::none().with_detail(why),
                 None if compare::are_bounds(self.group, metric, pair, step) => {

@@ -49,7 +49,25 @@ fn figure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Figure> {
     let (first_kind, _) = sweep.latency(group)?;
     let metric = sweep.latency_metric(group)?;
     let last = group.steps.last().copied();
-    let first = compare::last_common(group, sweep, metric).or(last)?;
+    let common = compare::last_common(group, sweep, metric).or(last)?;
+    // Of a bound no line is drawn, so another point opens the chart if there is one.
+    let is_exact = |step: &&Step| {
+        let cells = sweep.systems.iter();
+        let mut cells = cells
+            .filter_map(|system| group.cell(&system.name, **step))
+            .peekable();
+        cells.peek().is_some()
+            && cells.all(|cell| {
+                cell.value(metric)
+                    .is_some_and(|value| value.middle.is_exact())
+            })
+    };
+    let mut exact = group.steps.iter().rev().filter(is_exact).copied();
+    let first = if is_exact(&&common) {
+        common
+    } else {
+        exact.next().unwrap_or(common)
+    };
     let mut choices: Vec<(Step, Kind, TimeBasis)> = Vec::new();
     for &step in &group.steps {
         for &kind in &kinds {

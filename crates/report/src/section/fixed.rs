@@ -3,11 +3,13 @@
 
 mod lines;
 mod searched;
+mod stated;
 mod topics;
 mod value;
 
+pub use stated::FixedValues;
 use topics::not_reached;
-pub use topics::{FixedTopic, topics};
+pub use topics::{FixedTopic, Missed, topics};
 
 use super::Section;
 use crate::{
@@ -229,10 +231,10 @@ impl Fixed {
         sweep: &SweepTable<'a>,
         group: &WorkloadGrid<'a>,
         metric: Metric,
-        readings: &[(&'a str, Option<Reading<'_, 'a>>)],
+        readings: &[GroupReading<'_, 'a>],
         index: &Index<'_>,
     ) -> TableRow {
-        let cells = |(system, reading): &(&'a str, Option<Reading<'_, 'a>>)| match reading {
+        let cells = |(system, reading): &GroupReading<'_, 'a>| match reading {
             None => {
                 let why = self.why_none(sweep, group, system);
                 [
@@ -292,7 +294,7 @@ impl Fixed {
         self,
         sweep: &SweepTable<'a>,
         metric: Metric,
-        readings: &'r [(&'a str, Option<Reading<'g, 'a>>)],
+        readings: &'r [GroupReading<'g, 'a>],
     ) -> Vec<ReadingPair<'r, 'g, 'a>> {
         let compared = self.compared(metric);
         let known = readings.iter();
@@ -317,7 +319,7 @@ impl Fixed {
         sweep: &SweepTable<'a>,
         group: &WorkloadGrid<'a>,
         metric: Metric,
-        readings: &[(&'a str, Option<Reading<'_, 'a>>)],
+        readings: &[GroupReading<'_, 'a>],
     ) -> Vec<Text> {
         let pairs = self.pairs(sweep, metric, readings).into_iter();
         let lines = pairs.filter_map(|pair| self.line(sweep, group, metric, pair));
@@ -334,7 +336,7 @@ impl Fixed {
         self,
         sweep: &SweepTable<'a>,
         metric: Metric,
-        readings: &[(&'a str, Option<Reading<'_, 'a>>)],
+        readings: &[GroupReading<'_, 'a>],
     ) -> Option<Vec<ComparedPair<'a>>> {
         let compared = self.compared(metric);
         let pair = |((a, of_a), (b, of_b)): ReadingPair<'_, '_, 'a>| {
@@ -354,6 +356,8 @@ impl Fixed {
             Some((a, b, Some(comparison)))
         };
         let pairs = self.pairs(sweep, metric, readings).into_iter();
+        let exceeds = |of: &Reading<'_, '_>| matches!(of, Reading::Exceeds);
+        let pairs = pairs.filter(|((_, a), (_, b))| !exceeds(a) && !exceeds(b));
         let pairs: Vec<ComparedPair<'a>> = pairs.map(pair).collect::<Option<_>>()?;
         (!pairs.is_empty()).then_some(pairs)
     }
@@ -406,11 +410,10 @@ impl Fixed {
 }
 
 /// A workload, its stated latency, and the values of each system.
-type GroupReadings<'g, 'a> = (
-    &'g WorkloadGrid<'a>,
-    Metric,
-    Vec<(&'a str, Option<Reading<'g, 'a>>)>,
-);
+type GroupReadings<'g, 'a> = (&'g WorkloadGrid<'a>, Metric, Vec<GroupReading<'g, 'a>>);
+
+/// A system and its reading.
+type GroupReading<'g, 'a> = (&'a str, Option<Reading<'g, 'a>>);
 
 /// Two systems, each with its reading.
 type ReadingPair<'r, 'g, 'a> = (

@@ -32,8 +32,8 @@ pub fn columns(sweep: &SweepTable<'_>, [better, best]: [&str; 2]) -> Vec<Column>
     let improvements = improvements(sweep).into_iter();
     let improvements = improvements.map(|(a, b)| {
         let (title, group) = match sweep.baseline() {
-            Some(_) => (format!("{a} over {b}"), "improvement".to_owned()),
-            None => (format!("over {b}"), format!("improvement of {a}")),
+            Some(_) => (format!("{a} over {b}"), "difference".to_owned()),
+            None => (format!("over {b}"), format!("difference of {a}")),
         };
         Column::number(title).unit(RATIO).group(group)
     });
@@ -65,11 +65,14 @@ pub fn cells(
         return Vec::new();
     }
     let words = who(sweep, ranked, &at);
-    let cell = |pair: (&str, &str)| {
-        let comparison = at(pair);
-        comparison.map_or_else(Cell::none, |known| advantage(&known, sweep.comparisons))
+    let known: Vec<Option<Comparison>> = improvements(sweep).into_iter().map(&at).collect();
+    let all: Vec<&Comparison> = known.iter().flatten().collect();
+    let comparisons = sweep.comparisons.beside(&all);
+    let cell = |one: &Option<Comparison>| {
+        let one = one.as_ref();
+        one.map_or_else(Cell::none, |one| advantage(one, &comparisons))
     };
-    let improvements = improvements(sweep).into_iter().map(cell);
+    let improvements = known.iter().map(cell);
     let words = words.map_or_else(Cell::none, Cell::new);
     std::iter::once(words).chain(improvements).collect()
 }

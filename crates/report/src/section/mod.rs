@@ -2,6 +2,7 @@
 
 mod against;
 mod bandwidth;
+mod cards;
 mod ceiling;
 mod compared_table;
 mod conclusion;
@@ -33,8 +34,9 @@ mod worst;
 use crate::{Block, Data, Error, Table};
 use tailmark_model::ReportSettings;
 
+pub(crate) use bandwidth::chart as bandwidth_chart;
 pub use compared_table::{RATIO, metric_cell, probability};
-pub(crate) use fixed::{ComparedPair, FixedTopic, topics as fixed_topics};
+pub(crate) use fixed::{ComparedPair, FixedTopic, FixedValues, Missed, topics as fixed_topics};
 pub(crate) use peaks::{below_mean, chart as peaks_chart, short_table as peaks_table};
 pub(crate) use remarks::few_samples;
 pub(crate) use summary::front;

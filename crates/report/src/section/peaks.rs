@@ -38,7 +38,7 @@ pub fn chart(sweep: &SweepTable<'_>) -> Option<Chart> {
     let (base, plot) = bars::peaks(sweep);
     Some(Chart {
         title: "Peak operations per second by workload".into(),
-        hint: hint("higher is better", sweep),
+        hint: hint("higher is better", sweep) + corrected(sweep),
         about: "Bars of the highest ops/s over all thread counts, by workload and system.".into(),
         height: 320,
         wide: true,
@@ -128,26 +128,40 @@ pub fn short_table(sweep: &SweepTable<'_>) -> Table {
     }
 }
 
-/// Why peaks are below the mean at their thread count, if some are: a sentence beside the table that
-/// has the means.
+/// That some peaks are below the means in the tables of the workloads; empty if none is.
+fn corrected(sweep: &SweepTable<'_>) -> &'static str {
+    let mut groups = sweep.groups.iter().filter(|group| group.has_peaks());
+    let is_any = groups.any(|group| {
+        let mut systems = sweep.systems.iter();
+        systems.any(|system| group.mean_above_peak(&system.name).is_some())
+    });
+    if is_any {
+        "; peaks are corrected for being chosen as the highest"
+    } else {
+        ""
+    }
+}
+
+/// The peaks that are below the mean at their thread count, if some are: a sentence beside the table
+/// that has the means.
 pub fn below_mean(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<String> {
     let peaks = sweep.systems.iter().filter_map(|system| {
-        let peak = group.peak(&system.name)?;
-        let mut cells = group.cells_of(&system.name);
-        let cell = cells.find(|cell| cell.step.threads == peak.threads)?;
-        let [peak, mean] = [peak.ops.middle, cell.ops()?.middle].map(number::rate);
-        let is_below = cell.ops()?.middle > group.peak(&system.name)?.ops.middle && peak != mean;
-        is_below.then(|| format!("{} {peak}", system.name))
+        group.mean_above_peak(&system.name)?;
+        Some((&*system.name, group.peak(&system.name)?.text()))
     });
-    let peaks: Vec<String> = peaks.collect();
-    let peaks: Vec<&str> = peaks.iter().map(String::as_str).collect();
-    (!peaks.is_empty()).then(|| {
-        format!(
-            "Peaks below their bold mean ({}): in each repeat, the other repeats choose the thread count of \
-             the peak, so that chance does not inflate it.",
-            number::list(&peaks)
-        )
-    })
+    let peaks: Vec<(&str, String)> = peaks.collect();
+    let said = peaks.iter().map(|(name, peak)| format!("{peak} ({name})"));
+    let said: Vec<String> = said.collect();
+    let said: Vec<&str> = said.iter().map(String::as_str).collect();
+    let verb = match said.len() {
+        0 => return None,
+        1 => "peak is",
+        _ => "peaks are",
+    };
+    Some(format!(
+        "Corrected for being chosen as the highest mean, the {verb} {}.",
+        number::list(&said)
+    ))
 }
 
 fn row<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> TableRow {

@@ -1,18 +1,12 @@
 //! The summary: who leads, by how much, and the basis of the numbers.
 
-use super::{ComparedPair, FixedTopic, Section, fixed_topics, remarks};
+use super::{FixedTopic, Section, cards::card, fixed_topics, remarks};
 use crate::{
-    Bar, Block, Card, CardFigure, Data, Text, author,
-    compare::{self, ComparedAt, Lead, Outcome},
-    findings::Index,
-    grid_cell::SpreadPeak,
-    grid_name::workload_title,
-    headline, measure,
-    sweep::{SweepTable, WorkloadGrid},
+    Block, Data, Text, author, compare, findings::Index, grid_name::workload_title, headline,
+    measure, sweep::SweepTable,
 };
 use std::collections::BTreeSet;
-use tailmark_model::{Metric, Point, System, Words, finding::LENGTH_UNKNOWN, number};
-use tailmark_stats::Comparison;
+use tailmark_model::{Metric, Point, Words, finding::LENGTH_UNKNOWN, number};
 
 pub const SECTION: Section = Section {
     name: "summary",
@@ -102,9 +96,9 @@ fn about_verdicts(sweep: &SweepTable<'_>) -> Text {
     }
     let families: Vec<&str> = families.iter().map(String::as_str).collect();
     let few = if sweep.comparisons.have_too_few_runs() {
-        "Where a side has too few runs for a verdict, differences are as measured. "
+        "Where a side has too few runs, differences are not tested. "
     } else if sweep.comparisons.have_no_noise() {
-        "Where the runs of a point are identical, differences are as measured. "
+        "Where the runs of a point are identical, differences are not tested. "
     } else {
         ""
     };
@@ -139,261 +133,6 @@ fn families(sweep: &SweepTable<'_>) -> Vec<String> {
     let at_points = ops.into_iter().chain(of_groups);
     let at_points = at_points.filter_map(|metric| family(false, metric));
     peaks.chain(at_points).collect()
-}
-
-/// What the author names comes first, and stands for the metric at a load of our choice.
-fn card<'a>(
-    group: &WorkloadGrid<'a>,
-    sweep: &SweepTable<'a>,
-    index: &Index<'_>,
-    fixed: &[FixedTopic<'_, 'a>],
-) -> Card {
-    let spot = if group.has_peaks() {
-        Some(ComparedAt::Peak)
-    } else {
-        let metric = sweep.metric(group);
-        metric.and_then(|metric| compare::where_stated(group, sweep, metric))
-    };
-    let systems = sweep.systems.iter();
-    let points = spot.into_iter().flat_map(|spot| {
-        let systems = systems.clone();
-        systems.flat_map(move |system| compare::points(group, spot, &system.name))
-    });
-    let figures = fixed.iter().filter_map(|topic| {
-        let mut workloads = topic.workloads.iter();
-        let (_, pairs) = workloads.find(|(own, _)| own.anchor == group.anchor)?;
-        let what = format!("{} {}", topic.name, topic.place);
-        of_pairs(group, sweep, (&what, None), pairs)?.ok()
-    });
-    let mut figures: Vec<CardFigure> = figures.collect();
-    let has_fixed = !figures.is_empty();
-    figures.extend(group.has_peaks().then(|| peaks(group, sweep)));
-    figures.extend(metric_figure(group, sweep).filter(|_| !has_fixed));
-    if figures.is_empty() {
-        let only = alone(group, sweep);
-        figures.push(only.unwrap_or_else(|| figure("–", "no latency known of two systems")));
-    }
-    Card {
-        title: match &group.use_case {
-            Some(use_case) => format!("{}: {use_case}", group.title_with_conditions()),
-            None => group.title_with_conditions(),
-        },
-        figures,
-        anchor: group.anchor.clone(),
-        bars: bars(group, sweep),
-        badges: index.headline_badges(points),
-    }
-}
-
-/// The report's metric of the only system, at the highest thread count or rate.
-fn alone(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<CardFigure> {
-    let [system] = sweep.systems[..] else {
-        return None;
-    };
-    let (metric, step) = (sweep.metric(group)?, *group.steps.last()?);
-    let value = group.valid_cell(&system.name, step)?.value(metric)?.middle;
-    let text = metric.text_with_unit(value, sweep.currency(&system.name));
-    let place = step.place();
-    Some(figure(text, format!("{} at {place}", metric.row().title)))
-}
-
-fn figure(value: impl Into<String>, about: impl Into<String>) -> CardFigure {
-    CardFigure {
-        value: value.into(),
-        about: about.into(),
-    }
-}
-
-/// How the peaks compare.
-fn peaks<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> CardFigure {
-    let standings = compare::standings(group, sweep);
-    let pairs = compared_pairs(group, sweep, ComparedAt::Peak, Metric::OPS_PER_SEC);
-    let what = ("ops/s at peak", Some(ComparedAt::Peak));
-    let compared = of_pairs(group, sweep, what, &pairs);
-    match (standings.as_slice(), compared) {
-        ([], _) if sweep.systems.iter().any(|s| group.has(&s.name)) => {
-            figure("–", "no valid point")
-        }
-        ([], _) => figure("–", "only ceilings were measured"),
-        ([only], _) => {
-            let whose = match sweep.systems.len() {
-                1 => String::new(),
-                _ => format!(" of {}", only.system),
-            };
-            let threads = number::threads(only.peak.threads);
-            figure(only.peak.text(), format!("ops/s at peak{whose}, {threads}"))
-        }
-        (_, None) => {
-            let one = sweep
-                .baseline()
-                .or(compare::subject(sweep))
-                .unwrap_or_default();
-            figure("–", format!("{one} has no valid point"))
-        }
-        (_, Some(Ok(figure))) => figure,
-        (_, Some(Err((a, b)))) => {
-            let peaks = [a, b].map(|system| group.peak(system));
-            let is_zero = |peak: &Option<SpreadPeak>| {
-                peak.as_ref().is_some_and(|peak| peak.ops.middle <= 0.0)
-            };
-            let why = if peaks.iter().any(is_zero) {
-                "a peak is 0, so there is no ratio"
-            } else {
-                "both peaks are lower bounds"
-            };
-            figure("not compared", format!("{a} and {b}: {why}"))
-        }
-    }
-}
-
-/// How two systems compare in the report's metric.
-fn metric_figure<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Option<CardFigure> {
-    let metric = sweep.metric(group)?;
-    let spot = compare::where_stated(group, sweep, metric)?;
-    let pairs = compared_pairs(group, sweep, spot, metric);
-    let what = format!("{} {}", metric.row().title, compare::place(spot));
-    match of_pairs(group, sweep, (&what, Some(spot)), &pairs)? {
-        Ok(figure) => Some(figure),
-        Err((a, b)) => {
-            let why = sweep.unlike_money(metric, (a, b))?;
-            Some(figure(
-                "not compared",
-                format!("{what} of {a} and {b}: {why}"),
-            ))
-        }
-    }
-}
-
-/// Each pair of systems that is compared, with the comparison.
-fn compared_pairs<'a>(
-    group: &WorkloadGrid<'a>,
-    sweep: &SweepTable<'a>,
-    spot: ComparedAt,
-    metric: Metric,
-) -> Vec<ComparedPair<'a>> {
-    let pairs = compare::pairs(group, sweep, spot, metric).into_iter();
-    let compared = |(a, b)| (a, b, compare::at(group, sweep, spot, metric, (a, b)));
-    pairs.map(compared).collect()
-}
-
-/// How the subject compares with the best of its competitors; if that one is level with it, with the
-/// first that falls behind. A competitor that is ahead is named first, as in the headline. `None`
-/// without a pair; the error is a deciding pair that is not compared. `spot` is where the metric was measured,
-/// unless it is read off curves.
-fn of_pairs<'a>(
-    group: &WorkloadGrid<'a>,
-    sweep: &SweepTable<'a>,
-    (what, spot): (&str, Option<ComparedAt>),
-    pairs: &[ComparedPair<'a>],
-) -> Option<Result<CardFigure, (&'a str, &'a str)>> {
-    let lead = |(.., known): &ComparedPair<'_>| Lead::new(known.as_ref(), sweep.comparisons);
-    let leads = |pair: &&ComparedPair<'_>| lead(pair) == Lead::Better;
-    let is_compared = |(.., known): &&ComparedPair<'_>| known.is_some();
-    let others = pairs.iter().filter(|pair| !leads(pair));
-    let keeps = others
-        .clone()
-        .find(is_compared)
-        .filter(|_| sweep.baseline().is_none());
-    let (a, b, known) = keeps.or(pairs.iter().find(is_compared)).or(pairs.first())?;
-    let is_level = |pair: &&ComparedPair<'_>| matches!(lead(pair), Lead::Same | Lead::Equivalent);
-    let level: Vec<&ComparedPair<'_>> = pairs.iter().filter(is_level).collect();
-    let is_ahead_of_rest = pairs.iter().all(|pair| leads(&pair) || is_level(&pair));
-    let behind = pairs.iter().find(leads);
-    let (Some((one, other, Some(ahead))), false, true, None) =
-        (behind, level.is_empty(), is_ahead_of_rest, sweep.baseline())
-    else {
-        let unknown = others.filter(|pair| !is_compared(pair));
-        let unknown: Vec<&str> = unknown.map(|(_, other, _)| *other).collect();
-        let is_worse = lead(&(*a, *b, known.clone())) == Lead::Worse;
-        let figure = |compared: &Comparison| {
-            let figure = if is_worse && sweep.baseline().is_none() {
-                let turned = compare::turned(group, sweep, spot, compared, (b, a));
-                of_pair(group, (b, a), what, &turned, sweep)
-            } else {
-                of_pair(group, (a, b), what, compared, sweep)
-            };
-            let about = match unknown[..] {
-                [] => figure.about,
-                _ => format!("{}; not compared: {}", figure.about, number::list(&unknown)),
-            };
-            CardFigure { about, ..figure }
-        };
-        return Some(known.as_ref().map(figure).ok_or((*a, *b)));
-    };
-    let figure = of_pair(group, (one, other), what, ahead, sweep);
-    let level: Vec<&Comparison> = level.iter().filter_map(|(.., own)| own.as_ref()).collect();
-    let groups = compare::by_outcome(&level, sweep.comparisons.band).into_iter();
-    let about = groups.fold(figure.about.clone(), |about, (outcome, own)| {
-        let how = match outcome {
-            Outcome::Tied => format!("{} of", compare::within(sweep.comparisons)),
-            Outcome::Equivalent => "equivalent to".to_owned(),
-            _ => "no difference shown from".to_owned(),
-        };
-        let names: Vec<&str> = own.iter().map(|each| each.b.as_str()).collect();
-        format!("{about}; {how} {}", number::list(&names))
-    });
-    Some(Ok(CardFigure { about, ..figure }))
-}
-
-/// Value and words of two systems.
-fn of_pair<'a>(
-    group: &WorkloadGrid<'a>,
-    (a, b): (&'a str, &'a str),
-    what: &str,
-    comparison: &Comparison,
-    sweep: &SweepTable<'_>,
-) -> CardFigure {
-    let within = compare::within(sweep.comparisons);
-    let common = compare::over_common(group, comparison);
-    let what = common.map_or_else(
-        || what.to_owned(),
-        |counts| format!("{what} over the thread counts in common ({counts})"),
-    );
-    let over = if comparison.metric.more_is_better() {
-        format!("{what}, {a} over {b}")
-    } else {
-        format!("{what}, {a} against {b}")
-    };
-    let (value, about) = match Outcome::new(comparison, sweep.comparisons.band) {
-        Outcome::Differ => (sweep.comparisons.improvement(comparison), over),
-        Outcome::Tied => ("tie".to_owned(), format!("{what} {within}, {a} and {b}")),
-        Outcome::Equivalent => (
-            "equivalent".to_owned(),
-            format!("{what} {within}, {a} and {b}"),
-        ),
-        Outcome::NoDifferenceShown => ("no difference shown".to_owned(), over),
-        Outcome::UnlikePeaks => {
-            let (lacking, counts) = compare::unlike(group, (a, b), comparison.ratio.value);
-            (
-                "not comparable".to_owned(),
-                format!("{lacking} has no valid point at a thread count that {counts} has"),
-            )
-        }
-        Outcome::Open => (
-            "not certain".to_owned(),
-            format!("{over}: a value is a bound"),
-        ),
-    };
-    let interval = compare::reason(comparison, sweep.comparisons);
-    let interval = interval.map_or_else(String::new, |text| format!(": {text}"));
-    figure(value, about + &interval)
-}
-
-/// The peaks, in the order of the plan, so that a system keeps its place from card to card.
-fn bars<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Bar> {
-    let peaks = sweep.systems.iter();
-    let peaks: Vec<_> = peaks
-        .filter_map(|system| Some((system, group.peak(&system.name)?)))
-        .collect();
-    let highest = peaks.iter().map(|(_, peak)| peak.ops.middle);
-    let highest = highest.fold(f64::MIN_POSITIVE, f64::max);
-    let bar = |(system, peak): &(&&System, SpreadPeak)| Bar {
-        name: system.name.clone(),
-        value: peak.text(),
-        fraction: peak.ops.middle / highest,
-        color: sweep.color(&system.name),
-    };
-    peaks.iter().map(bar).collect()
 }
 
 /// How much was measured, how often, and whether findings qualify it.

@@ -209,11 +209,20 @@ fn curves_of(
             format!("One line per system of {workload}, one point per offered rate."),
         ),
     };
+    let has_ceiling = sweep
+        .ceilings
+        .iter()
+        .any(|ceiling| group.has(&ceiling.name));
+    let ceiling = if has_ceiling && curve::ceilings_in_sight(group, sweep) {
+        "; ceiling: the bare device with the same requests"
+    } else {
+        ""
+    };
     let labels: Vec<String> = group.steps.iter().map(|step| step.label()).collect();
     let is_wide = along != Along::Threads;
     Chart {
         title,
-        hint: hint(&better, sweep),
+        hint: hint(&better, sweep) + ceiling,
         about,
         height: if is_wide { 400 } else { 300 },
         wide: is_wide,

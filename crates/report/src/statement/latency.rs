@@ -1,10 +1,11 @@
 //! Sentences about the report's latency: at the highest thread count or rate, and at the peaks.
 
-use super::{Detail, place};
+use super::{Detail, amount, far, place, range};
 use crate::{
     axis::Step,
     block::Text,
     compare::{self, ComparedAt, Outcome},
+    compared::Comparisons,
     grid_cell::GridCell,
     measure::Quantity,
     sweep::{SweepTable, WorkloadGrid},
@@ -25,21 +26,40 @@ pub fn at_the_highest<'a>(
     let spot = ComparedAt::Step(step);
     let pairs = compare::pairs(group, sweep, spot, metric);
     let has_figures = detail == Detail::Full || pairs.len() == 1;
+    let known = pairs
+        .iter()
+        .filter_map(|pair| compare::at(group, sweep, spot, metric, *pair));
+    let known: Vec<Comparison> = known.collect();
+    let comparisons = sweep.comparisons.beside(&known.iter().collect::<Vec<_>>());
     let of_several = pairs.len() > 1 && pairs.iter().all(|pair| pair.0 == pairs[0].0);
-    let said = pairs.into_iter().filter_map(|pair| {
+    let far = if known.len() == pairs.len() && of_several {
+        far(&known, &comparisons)
+    } else {
+        &[]
+    };
+    let named = pairs.len() - far.len();
+    let others = (!far.is_empty()).then(|| {
+        let range = range(&comparisons, &far.iter().collect::<Vec<_>>());
+        let text = Text::strong(amount(&range));
+        let those = text.and(format!(" than those of {} other systems", far.len()));
+        LatencyStatement::Is(pairs[0].0, those)
+    });
+    let said = pairs.into_iter().take(named).filter_map(|pair| {
         let value = |system| group.valid_cell(system, step)?.value(metric);
         let values = (value(pair.0)?, value(pair.1)?);
-        let known = compare::at(group, sweep, spot, metric, pair);
+        let comparison = compare::at(group, sweep, spot, metric, pair);
         let figures = if has_figures {
             figures(sweep, metric, pair, values)
         } else {
             String::new()
         };
         let figures = (figures, of_several);
-        let said = which_is_better(sweep, metric, pair, values, known.as_ref(), figures);
-        Some(said)
+        let compared = (comparison.as_ref(), &comparisons);
+        Some(which_is_better(
+            sweep, metric, pair, values, compared, figures,
+        ))
     });
-    lines(&place(group, step), metric, said)
+    lines(&place(group, step), metric, said.chain(others))
 }
 
 /// A statement about two latencies.
@@ -96,7 +116,7 @@ fn which_is_better<'a>(
     metric: Metric,
     (a, b): (&'a str, &'a str),
     (of_a, of_b): (Quantity, Quantity),
-    comparison: Option<&Comparison>,
+    (comparison, comparisons): (Option<&Comparison>, &Comparisons),
     (figures, of_several): (String, bool),
 ) -> LatencyStatement<'a> {
     let noun = metric.noun();
@@ -124,23 +144,21 @@ fn which_is_better<'a>(
     if !compare::is_certain(ratio) {
         return uncertain(figures);
     }
-    let interval = compare::reason(comparison, sweep.comparisons).unwrap_or_default();
+    let interval = compare::reason(comparison, comparisons).unwrap_or_default();
     let details = in_brackets([figures, interval]);
-    let outcome = Outcome::new(comparison, sweep.comparisons.band);
+    let outcome = Outcome::new(comparison, comparisons.band);
     if outcome == Outcome::Tied && of_several {
-        let within = compare::within(sweep.comparisons);
+        let within = compare::within(comparisons);
         return LatencyStatement::Is(a, Text::plain(format!("{within} of {b}'s{details}")));
     }
-    match compare::alike(outcome, (a, b), sweep.comparisons) {
+    match compare::alike(outcome, (a, b), comparisons) {
         Some(words) => {
             let sentence = format!("{words} in {noun}{details}.");
             LatencyStatement::Sentence(Text::plain(sentence))
         }
         None => {
-            let lower = sweep
-                .comparisons
-                .improvement(comparison)
-                .replace("≥ ", "at least ");
+            let lower = comparisons.improvement(comparison);
+            let lower = lower.replace("≥ ", "at least ");
             let than = compare::than(&lower, b);
             let text = Text::strong(lower).and(format!("{than}{details}"));
             LatencyStatement::Is(a, text)
@@ -211,7 +229,7 @@ pub fn at_the_peaks<'a>(
             let comparison = compare::at(group, sweep, ComparedAt::Step(steps[0]), metric, pair);
             let begin = format!("At the peaks ({})", steps[0].place());
             let figures = figures(sweep, metric, pair, (of_a, of_b));
-            let known = comparison.as_ref();
+            let known = (comparison.as_ref(), sweep.comparisons);
             let figures = (figures, false);
             let which = which_is_better(sweep, metric, pair, (of_a, of_b), known, figures);
             said.push((begin, which));

@@ -7,7 +7,8 @@ mod peak;
 mod shape;
 mod threads;
 
-pub use peak::{amount, more};
+use peak::far;
+pub use peak::{also_more, amount, more, range};
 
 use crate::{
     axis::{Axis, Step},
@@ -16,6 +17,9 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::{Fault, Metric, number};
+
+/// The most systems that a sentence names one by one.
+pub const NAMED: usize = 3;
 
 /// The level of detail of a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

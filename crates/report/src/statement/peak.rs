@@ -1,6 +1,6 @@
 //! Sentences about peaks: each against the others, and relative to the lowest.
 
-use super::Detail;
+use super::{Detail, NAMED};
 use crate::{
     block::Text,
     compare::{self, ComparedAt, Outcome, Standing},
@@ -50,8 +50,14 @@ fn against_all(
     detail: Detail,
 ) -> Text {
     let figures = |s: &Standing<'_>| {
-        let threads = number::threads(s.peak.threads);
-        format!("{} at {threads}", s.peak.text())
+        let (peak, threads) = (s.peak.text(), number::threads(s.peak.threads));
+        match group.mean_above_peak(s.system) {
+            Some(mean) => format!(
+                "{peak} at {threads} (corrected; mean {})",
+                number::rate(mean)
+            ),
+            None => format!("{peak} at {threads}"),
+        }
     };
     let mut text = Text::plain("At peak, ").and_strong(first.system);
     // Those that are alike in one clause.
@@ -71,20 +77,8 @@ fn against_all(
         let within = compare::within(sweep.comparisons);
         clauses.push(Text::plain(format!("is {within} of ")).and_strong(number::list(&names)));
     }
-    clauses.extend(apart.iter().map(|other| {
-        let comparison = compared(other);
-        let clause = against(
-            Text::default(),
-            comparison.as_ref(),
-            other.system,
-            sweep.comparisons,
-        );
-        let common = comparison.and_then(|known| compare::over_common(group, &known));
-        match common {
-            Some(counts) => clause.and(format!(" over the thread counts in common ({counts})")),
-            None => clause,
-        }
-    }));
+    let (clauses_apart, is_short) = apart_clauses(group, sweep, first, &apart);
+    clauses.extend(clauses_apart);
     let last = clauses.len().saturating_sub(1);
     for (i, clause) in clauses.into_iter().enumerate() {
         let joint = match i {
@@ -94,7 +88,7 @@ fn against_all(
         };
         text = text.and(joint).and_all(clause);
     }
-    if detail == Detail::Terse && others.len() > 1 {
+    if is_short || (detail == Detail::Terse && others.len() > 1) {
         return text.and(".");
     }
     if let Some(end) = of_common(group, sweep, first, others) {
@@ -114,6 +108,46 @@ fn against_all(
         figures(first),
         number::list(&figures_of_others)
     ))
+}
+
+/// A clause for each of these, and whether those beyond the nearest share one.
+fn apart_clauses(
+    group: &WorkloadGrid<'_>,
+    sweep: &SweepTable<'_>,
+    first: &Standing<'_>,
+    apart: &[&Standing<'_>],
+) -> (Vec<Text>, bool) {
+    let compared = |other: &Standing<'_>| {
+        let pair = (first.system, other.system);
+        sweep.comparisons.at_peak(group, pair)
+    };
+    let all: Vec<Comparison> = apart.iter().filter_map(|other| compared(other)).collect();
+    let comparisons = sweep.comparisons.beside(&all.iter().collect::<Vec<_>>());
+    let far = if all.len() == apart.len() {
+        far(&all, &comparisons)
+    } else {
+        &[]
+    };
+    let mut has_verb = false;
+    let mut clauses = Vec::new();
+    for other in &apart[..apart.len() - far.len()] {
+        let known = compared(other);
+        let known = known.as_ref();
+        let clause = against(known, other.system, &comparisons, has_verb);
+        has_verb = known.is_some_and(|known| is_told_by_more(known, &comparisons));
+        let common = known.and_then(|known| compare::over_common(group, known));
+        clauses.push(match common {
+            Some(counts) => clause.and(format!(" over the thread counts in common ({counts})")),
+            None => clause,
+        });
+    }
+    if !far.is_empty() {
+        let range = range(&comparisons, &far.iter().collect::<Vec<_>>());
+        let say = if has_verb { also_more } else { more };
+        let clause = say(Text::default(), &range, false);
+        clauses.push(clause.and(format!("{} other systems", far.len())));
+    }
+    (clauses, !far.is_empty())
 }
 
 /// The figures of a comparison over thread counts in common: `: 42 at 8 threads against 30 at 8
@@ -153,19 +187,37 @@ fn of_common(
     ))
 }
 
-/// What the first of a comparison achieves against `other`, at their peaks.
+/// Of many systems all but the nearest, if the first is ahead of them: they share a clause.
+pub fn far<'c>(all: &'c [Comparison], comparisons: &Comparisons) -> &'c [Comparison] {
+    let is_ahead = |one: &Comparison| compare::is_ahead(one, comparisons.band) == Some(true);
+    if all.len() > NAMED && all[1..].iter().all(is_ahead) {
+        &all[1..]
+    } else {
+        &[]
+    }
+}
+
+/// Whether it is told by how much more or less the first delivers.
+fn is_told_by_more(comparison: &Comparison, comparisons: &Comparisons) -> bool {
+    Outcome::new(comparison, comparisons.band) == Outcome::Differ
+}
+
+/// What the first of a comparison achieves against `other`, at their peaks. `has_verb`: the clause
+/// before says that it delivers.
 fn against(
-    text: Text,
     comparison: Option<&Comparison>,
     other: &str,
     comparisons: &Comparisons,
+    has_verb: bool,
 ) -> Text {
+    let text = Text::default();
     let Some(comparison) = comparison else {
         return text.and("cannot be compared with ").and_strong(other);
     };
     let ratio = comparison.ratio.value;
     let said = comparisons.improvement(comparison);
     let text = match Outcome::new(comparison, comparisons.band) {
+        Outcome::Differ if has_verb => also_more(text, &said, ratio < 1.0),
         Outcome::Differ => more(text, &said, ratio < 1.0),
         Outcome::Tied => text.and(format!("is {} of ", compare::within(comparisons))),
         Outcome::Equivalent => {
@@ -201,6 +253,34 @@ pub fn more(text: Text, said: &str, is_less: bool) -> Text {
             .and_strong(format!("{amount} {than}"))
             .and(" ops/s than ")
     }
+}
+
+/// The same after a clause of its kind: `31 % more than `, `2.2X those of `.
+pub fn also_more(text: Text, said: &str, is_less: bool) -> Text {
+    let amount = amount(said);
+    if said.ends_with('X') {
+        text.and_strong(amount).and(" those of ")
+    } else {
+        let than = if is_less { "fewer" } else { "more" };
+        text.and_strong(format!("{amount} {than}")).and(" than ")
+    }
+}
+
+/// `+33 %`, `+33 % to +35 %`, `20 % to 31 % lower`: the least and the greatest of several improvements.
+pub fn range(comparisons: &Comparisons, all: &[&Comparison]) -> String {
+    let comparisons = comparisons.beside(all);
+    let gain = |one: &&&Comparison| compare::gain(one).value;
+    let by_gain = |a: &&&Comparison, b: &&&Comparison| gain(a).total_cmp(&gain(b));
+    let text = |one: Option<&&Comparison>| {
+        one.map_or_else(String::new, |one| comparisons.improvement(one))
+    };
+    let least = text(all.iter().min_by(by_gain));
+    let most = text(all.iter().max_by(by_gain));
+    if least == most {
+        return most;
+    }
+    let least = least.trim_end_matches(" lower").trim_end_matches(" higher");
+    format!("{} to {}", amount(least), amount(&most))
 }
 
 /// An improvement without its sign, its bound in words: `≤ −50 %` is at least 50 % less.
@@ -245,6 +325,10 @@ pub fn share(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
     let only = if is_far { "only " } else { "" };
     let of_whom = if shares.iter().all(|(share, _)| share == first) {
         format!("{first} of the others'")
+    } else if shares.len() > NAMED {
+        // The highest of the others is last.
+        let (least, _) = shares.last()?;
+        format!("{least} to {first} of the others'")
     } else {
         let each = shares
             .iter()

@@ -107,13 +107,11 @@ fn slope(
     let much = if apart >= MUCH { "much " } else { "" };
     let (from, to) = (own.first()?.step, own.last()?.step);
     (apart >= STEEPER).then(|| {
-        let text = Text::strong(flat).and(format!(
-            " has a {much}flatter curve: from {} to {}, its ",
+        let text = Text::strong(flat).and(format!(" has a {much}flatter curve than "));
+        text.and_strong(steep).and(format!(
+            ": from {} to {}, its {name} {}, that of {steep} {}.",
             from.label(),
-            to.place()
-        ));
-        text.and(format!(
-            "{name} {}, and that of {steep} {}.",
+            to.place(),
             change(flat_rise),
             change(steep_rise)
         ))

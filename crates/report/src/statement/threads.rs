@@ -6,10 +6,10 @@ use crate::{
     block::{Span, Text},
     compare::{self, Average, ComparedAt, Outcome},
     compared::Comparisons,
-    statement::{Detail, more},
+    statement::{Detail, NAMED, more},
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_model::{Metric, Ratios, Statistic, number};
+use tailmark_model::{Bounded, Metric, Ratios, Statistic, number};
 use tailmark_stats::{Comparison, comparison};
 
 /// Ratios this close to each other are one.
@@ -88,13 +88,15 @@ impl<'a> Along<'a> {
     }
 
     /// How the ratios of all steps are written, and their average, which stands in the same sentence.
-    /// That of a latency is in the headline, too, and as there.
     fn form(&self, metric: Metric, average: Option<Average>, all: &Comparisons) -> Option<Ratios> {
-        let average = average.map(|average| average.stated().value);
-        let average = average.filter(|_| metric.more_is_better());
         let ratios = self.at.iter().map(|(_, own)| own.ratio.value);
+        let average = average.map(|average| average.stated().value);
         let figures: Vec<f64> = ratios.chain(average).collect();
-        metric.together(&figures, all.ratios)
+        if all.ratios.is_some() {
+            return metric.together(&figures, all.ratios);
+        }
+        let said = |value: f64| (value, metric.improvement(Bounded::exact(value), None));
+        all.form_beside(figures.into_iter().map(said))
     }
 
     /// The steps at which the first is ahead, or the second.
@@ -129,7 +131,11 @@ pub fn over_all<'a>(
 ) -> Vec<Text> {
     let all = along_all(group, sweep, metric);
     let shown = all.iter().filter(|along| along.shows_any(sweep));
-    let shown: Vec<&Along<'_>> = shown.collect();
+    let mut shown: Vec<&Along<'_>> = shown.collect();
+    // Of many the nearest; all are in the table.
+    if shown.len() > NAMED && shown.iter().all(|along| along.a == shown[0].a) {
+        shown.truncate(1);
+    }
     let ranges = ranges(group, sweep, metric, &shown, detail);
     let everywhere = everywhere(group, sweep, metric, &all);
     // Several ranges of a tail are long, and that one is better at each count says most of them.
@@ -145,12 +151,9 @@ pub fn over_all<'a>(
             return everywhere;
         }
     }
-    let changes = changes_of_lead(group, sweep, metric);
-    ranges
-        .into_iter()
-        .chain(everywhere)
-        .chain(changes)
-        .collect()
+    let mut lines: Vec<Text> = ranges.into_iter().chain(everywhere).collect();
+    lines.extend(changes_of_lead(group, sweep, metric));
+    lines
 }
 
 /// Who leads where, for each pair of systems that both lead somewhere.
@@ -160,9 +163,8 @@ pub fn changes_of_lead<'a>(
     metric: Metric,
 ) -> Vec<Text> {
     let all = along_all(group, sweep, metric);
-    let changes = all.iter();
-    changes
-        .filter_map(|along| change_of_lead(sweep, metric, along))
+    let all = all.iter();
+    all.filter_map(|along| change_of_lead(sweep, metric, along))
         .collect()
 }
 
@@ -193,11 +195,12 @@ fn ranges<'a>(
     let is_ops = metric == Metric::OPS_PER_SEC;
     let is_terse = detail == Detail::Terse;
     let mut clauses: Vec<Clause<'a>> = Vec::new();
+    let beside = form_beside(sweep, metric, all);
     for along in all {
         let average = compare::average(group, sweep.comparisons, metric, (along.a, along.b));
         let statistic = metric.latency().map(|(_, statistic)| statistic);
         let average = average.filter(|_| statistic.is_none_or(|own| own == Statistic::MEAN));
-        let ratios = along.form(metric, average, sweep.comparisons);
+        let ratios = beside.or(along.form(metric, average, sweep.comparisons));
         let than = |low: &str| match average {
             None if !is_ops => compare::than(low, OTHERS),
             _ => String::new(),
@@ -205,7 +208,9 @@ fn ranges<'a>(
         let ends = along.ends(group, ratios, than)?;
         let has_ends = !is_terse || all.len() == 1 || !is_ops || average.is_none();
         let ends = Some(ends).filter(|_| has_ends);
-        let ratios = ends.as_ref().map_or(sweep.comparisons.ratios, |_| ratios);
+        let ratios = ends
+            .as_ref()
+            .map_or(beside.or(sweep.comparisons.ratios), |_| ratios);
         let details = (!is_terse, ends.as_deref(), ratios);
         let text = range(Text::default(), sweep, metric, OTHERS, average, details);
         let mut ways = [true, false].into_iter();
@@ -254,6 +259,16 @@ fn ranges<'a>(
         }
     }
     Some(text.and("."))
+}
+
+/// How the ratios of several pairs are written if some would be percentages and others not.
+fn form_beside(sweep: &SweepTable<'_>, metric: Metric, all: &[&Along<'_>]) -> Option<Ratios> {
+    let ratios = all.iter().flat_map(|along| &along.at);
+    let ratios = ratios.map(|(_, own)| own.ratio);
+    let forms = ratios.map(|ratio| (ratio.value, metric.improvement(ratio, None)));
+    let comparisons = sweep.comparisons;
+    let is_free = comparisons.ratios.is_none() && all.len() > 1;
+    is_free.then(|| comparisons.form_beside(forms)).flatten()
 }
 
 /// Stands in a clause for the names of the others.
@@ -365,7 +380,7 @@ fn range(
         };
         text.and(format!("{b}{geometric}{ends}"))
     } else {
-        let stated = sweep.comparisons.ratio(metric, average.stated());
+        let stated = metric.improvement(average.stated(), ratios);
         let than = compare::than(&stated, b);
         let text = text.and("is ").and_strong(stated);
         text.and(format!("{than}{ends}"))

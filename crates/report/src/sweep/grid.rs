@@ -136,6 +136,18 @@ impl<'a> WorkloadGrid<'a> {
         SpreadPeak::new(highest?.0, &counts)
     }
 
+    /// The mean over all runs at the thread count of a system's peak, if the peak is lower: corrected for
+    /// having been chosen.
+    #[must_use]
+    pub fn mean_above_peak(&self, system: &'a str) -> Option<f64> {
+        let peak = self.peak(system)?;
+        let mut cells = self.cells_of(system);
+        let cell = cells.find(|cell| cell.step.threads == peak.threads)?;
+        let mean = cell.ops()?.middle;
+        let [low, high] = [peak.ops.middle, mean].map(number::rate);
+        (mean > peak.ops.middle && low != high).then_some(mean)
+    }
+
     /// The number of runs of each cell.
     pub fn cell_sizes(&self) -> impl Iterator<Item = usize> {
         self.cells.values().map(|cell| cell.points.len())

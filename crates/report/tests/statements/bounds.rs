@@ -31,7 +31,46 @@ fn a_crossing_that_a_measured_point_contradicts_is_a_bound() {
     let said = [&cells[3].text, &cells[5].text].map(String::as_str);
     assert_eq!(said, ["≥ 31,000", "≥ 25,100"]);
     let text = headline(&data);
-    assert!(!text.contains("400 us"), "{text}");
+    let stated =
+        "At 400 us of p99 read latency, ops/s are at least 18,610 (A) and at least 25,100 (B).";
+    assert!(text.starts_with(stated), "{text}");
+    assert_eq!(text.matches("400 us").count(), 1, "no ratio: {text}");
+}
+
+#[test]
+fn bounds_at_a_fixed_rate_or_latency_are_in_the_headline_and_on_the_card() {
+    let mut data = one(&OF_2022);
+    data.settings.at_rate = vec![5_000.0, 90_000.0];
+    data.settings.at_latency = [1, 3, 50].map(Duration::from_millis).into();
+    let text = headline(&data);
+    for expected in [
+        "At 5,000 ops/s, the p99 read latency is at most 2.01 ms (new) and at most 4.01 ms (old).",
+        "new and old do not reach 90,000 ops/s in YCSB A.",
+        "new and old exceed 1.00 ms of p99 read latency at every thread count in YCSB A.",
+        "At 3.00 ms of p99 read latency, ops/s are 24,421 (new).",
+        "old exceeds 3.00 ms of p99 read latency at every thread count in YCSB A.",
+        "At 50.0 ms of p99 read latency, ops/s are at least 48,000 (new) and at least 42,000 (old).",
+    ] {
+        assert!(text.contains(expected), "{expected}\n{text}");
+    }
+    let card = &cards(&data)[0];
+    for expected in [
+        "≤ 2.01 ms: p99 read latency at 5,000 ops/s, new",
+        "≥ 48,000: ops/s at 50.0 ms of p99 read latency, new",
+    ] {
+        assert!(card.contains(expected), "{expected}\n{card}");
+    }
+    // One that exceeds a latency leaves the others to be compared.
+    let third = Curve("far", OF_2022[0].1.map(|(ops, ms)| (ops * 1.5, ms)));
+    let mut three = one(&[OF_2022[0], OF_2022[1], third]);
+    three.settings.at_latency = vec![Duration::from_millis(3)];
+    let of_three = headline(&three);
+    for expected in [
+        "far delivers the most ops/s at 3.00 ms of p99 read latency in YCSB A, by 50 % over the nearest competitor.",
+        "old exceeds 3.00 ms of p99 read latency at every thread count in YCSB A.",
+    ] {
+        assert!(of_three.contains(expected), "{expected}\n{of_three}");
+    }
 }
 
 #[test]

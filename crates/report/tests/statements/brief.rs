@@ -1,9 +1,12 @@
 //! What stands on the pages of a brief besides the statements.
 
-use crate::support::{A, B, Curve, assert_said, cards, headline, one, study, tables};
+use crate::support::{A, B, C, Curve, assert_said, cards, headline, one, study, tables};
 use std::{collections::BTreeSet, path::PathBuf};
-use tailmark_model::{Fact, LatencyAxis, Logo, PlanValue, Role, Scope};
-use tailmark_report::{Data, write};
+use tailmark_model::{
+    Fact, LatencyAxis, Logo, PlanValue, Role, Scope,
+    finding::{CLIENT_SATURATED, LENGTH_UNKNOWN},
+};
+use tailmark_report::{Block, Data, write};
 use tailmark_testing::assert_says;
 
 /// The text of the brief in HTML, without its tags.
@@ -41,6 +44,75 @@ fn the_first_page_has_the_peaks_of_all_workloads_with_their_thread_counts() {
     // With a single workload its own table says so.
     let (single, ..) = page("brief-peak", &one(&[A, B]));
     assert!(!single.contains("400 at 32 250 at 32"), "{single}");
+}
+
+#[test]
+fn of_three_systems_the_table_has_the_difference_from_the_nearest_if_it_fits() {
+    let (text, ..) = page("brief-three", &one(&[A, B, C]));
+    assert_says(
+        &text,
+        &[
+            "Threads A B C over B A B C over B",
+            "32 400 250 130 1.6X 3.00 ms 21.0 ms 22.0 ms 7.0X lower",
+        ],
+    );
+    let long = |curve: Curve| Curve("Competitor-with-a-very-long-name", curve.1);
+    let (wide, ..) = page("brief-three-wide", &one(&[A, long(B), C]));
+    assert!(!wide.contains("C over Competitor"), "{wide}");
+}
+
+#[test]
+fn the_letters_of_findings_are_explained_on_the_first_page() {
+    let mut data = one(&[A, B]);
+    for point in &mut data.points {
+        point.phase.findings.push(CLIENT_SATURATED.finding("Busy."));
+    }
+    let (text, ..) = page("brief-letters", &data);
+    let legend = "Client saturated a : see Findings at the end.";
+    assert_eq!(text.matches(legend).count(), 1, "{text}");
+    let (without, ..) = page("brief-no-letters", &one(&[A, B]));
+    assert!(!without.contains("see Findings"), "{without}");
+}
+
+#[test]
+fn a_curve_of_a_ceiling_says_what_that_is_and_a_system_without_a_mark_is_not_in_its_legend() {
+    let mut data = study(&[("ycsb-a", &[A, B]), ("ycsb-c", &[A, B, C])]);
+    let hint = "ceiling: the bare device with the same requests";
+    assert!(!page("brief-no-ceiling", &data).0.contains(hint));
+    let names = |of: &Data, workload: usize| -> Vec<String> {
+        let figures = crate::support::blocks("workloads", of).into_iter();
+        let mut figures = figures.filter_map(|block| match block {
+            Block::Figure(figure) => Some(figure),
+            _ => None,
+        });
+        let figure = figures.nth(workload).unwrap();
+        let variant = figure
+            .initial_variant(&figure.charts[0])
+            .unwrap()
+            .into_owned();
+        let series = variant["series"].as_array().unwrap().iter();
+        series
+            .map(|own| own["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(names(&data, 0), ["A", "B"]);
+    assert_eq!(names(&data, 1), ["A", "B", "C"]);
+    data.systems[1].ceiling_for = Some("A".into());
+    assert!(page("brief-ceiling", &data).0.contains(hint));
+}
+
+#[test]
+fn published_counts_of_one_kind_of_requests_make_no_mix() {
+    let mut data = one(&[A, B]);
+    assert!(page("brief-mix", &data).0.contains("100 % read"));
+    for point in &mut data.points {
+        point
+            .phase
+            .findings
+            .push(LENGTH_UNKNOWN.finding("Published."));
+    }
+    let (text, ..) = page("brief-no-mix", &data);
+    assert!(!text.contains("100 % read"), "{text}");
 }
 
 #[test]

@@ -81,6 +81,29 @@ fn a_line_has_each_percentile_and_ends_where_too_few_requests_are_beyond() {
 }
 
 #[test]
+fn the_chart_opens_at_the_highest_point_whose_quantile_is_no_bound() {
+    let mut data = study(&[("ycsb-c", &[A])]);
+    let opened = |of: &Data| {
+        let figure = &figures("distribution", of)[0];
+        let control = &figure.controls[0];
+        control.choices[control.initial].label.clone()
+    };
+    assert_eq!(opened(&data), "32");
+    // Failures make the p99 of the last point a lower bound.
+    let fail = |point: &mut Point| {
+        let read = point.phase.kinds.get_mut(&Kind::Read).unwrap();
+        let mut failed = new_latencies();
+        failed.record_n(MS, read.count / 20).unwrap();
+        read.errors = read.count / 20;
+        read.failed = Some(failed);
+    };
+    fail(&mut data.points[3]);
+    assert_eq!(opened(&data), "16");
+    data.points.iter_mut().take(3).for_each(fail);
+    assert_eq!(opened(&data), "32", "there is no other");
+}
+
+#[test]
 fn a_line_ends_where_failures_make_a_bound() {
     // 0.5 % failed: p99 is the last nine that is exact, and a little more.
     let figure = &figures("distribution", &slow_and_failed(5_000))[0];

@@ -3,7 +3,7 @@
 
 use crate::{
     brief::page,
-    support::{A, B, C, blocks, cards, headline, one, point, said, study, tables},
+    support::{A, B, C, Curve, blocks, cards, headline, one, point, said, study, tables},
 };
 use tailmark_model::{Fact, Metric, Point, Words, finding::TOO_FEW_SAMPLES};
 use tailmark_report::{Block, Data};
@@ -47,6 +47,119 @@ fn no_difference_shown_has_its_interval_repeats_and_band() {
 }
 
 #[test]
+fn a_difference_that_only_the_number_of_comparisons_hides_says_so() {
+    let apart = (
+        [1_090.0, 1_120.0, 1_060.0, 1_110.0],
+        [1_000.0, 1_040.0, 1_010.0, 1_060.0],
+    );
+    let alike = (
+        [1_000.0, 1_040.0, 1_010.0, 1_060.0],
+        [1_040.0, 1_010.0, 1_060.0, 1_000.0],
+    );
+    let mut data = runs(apart.0, apart.1, 1.0);
+    for number in 1..8 {
+        let mut more = runs(alike.0, alike.1, 1.0);
+        let workload = format!("own-{number}");
+        let points = more.points.iter_mut();
+        points.for_each(|point| point.key.workload.clone_from(&workload));
+        data.points.append(&mut more.points);
+    }
+    data.settings.subject = Some("A".into());
+    let why = "not significant after adjusting for 8 comparisons";
+    let text = headline(&data);
+    let in_all = "At peak, A shows no difference from B, in all 8 workloads (after adjusting for 8 \
+                  comparisons): the 95 % intervals of 4 runs, the widest ";
+    assert!(text.starts_with(in_all), "{text}");
+    let [card, other] = [0, 1].map(|index| cards(&data)[index].clone());
+    let interval = "95 % interval of 4 runs: +2.0\u{a0}%\u{a0}to\u{a0}+11\u{a0}%, ";
+    assert_says(
+        &card,
+        &[
+            "no difference shown: ops/s at peak, A over B: ",
+            interval,
+            why,
+        ],
+    );
+    assert!(
+        other.contains("too wide to rule") && !other.contains(why),
+        "{other}"
+    );
+    let sentences = said(&data).join(" ");
+    assert_says(
+        &sentences,
+        &["A shows no difference from B (95 % interval of 4 runs", why],
+    );
+    let detail = |row: usize| {
+        let table = &tables("peaks", &data)[0];
+        table.rows[row].cells.last().unwrap().detail.clone()
+    };
+    assert!(
+        detail(0).ends_with(", no difference shown among 8 comparisons"),
+        "{}",
+        detail(0)
+    );
+    assert!(
+        detail(1).ends_with(", no difference shown"),
+        "{}",
+        detail(1)
+    );
+    // Alone it is significant.
+    let alone = headline(&runs(apart.0, apart.1, 1.0));
+    assert!(alone.starts_with("A has a higher peak than B"), "{alone}");
+}
+
+#[test]
+fn cards_name_what_the_competitor_is_among_several() {
+    let start = |data: &Data| cards(data)[0].clone();
+    let three = one(&[A, B, C]);
+    let said = start(&three);
+    assert!(
+        said.starts_with("+60 %: ops/s at peak, A over B, the nearest; "),
+        "{said}"
+    );
+    assert!(said.contains("A against B, the nearest"), "{said}");
+    let behind = start(&crate::support::with_subject(three, "C"));
+    assert!(
+        behind.starts_with("3.1X: ops/s at peak, A, the best, over C"),
+        "{behind}"
+    );
+    let two = start(&one(&[A, B]));
+    assert!(two.starts_with("+60 %: ops/s at peak, A over B; "), "{two}");
+}
+
+#[test]
+fn percentages_and_ratios_are_not_mixed_in_a_row_or_a_sentence() {
+    let data = one(&[A, B, C]);
+    let row = tables("peaks", &data)[0].rows[0].cells.clone();
+    let last: Vec<&str> = row.iter().rev().take(2).map(|cell| &*cell.text).collect();
+    assert_eq!(last, ["+208 %", "+60 %"]);
+    let sentences = said(&data).join(" ");
+    let peaks = "At peak, A delivers 60 % more ops/s than B and 208 % more than C: 400";
+    assert!(sentences.contains(peaks), "{sentences}");
+    // A tenfold difference would be a percentage that nobody reads.
+    let far = Curve("far", C.1.map(|(ops, ms)| (ops / 10.0, ms)));
+    let of_far = said(&one(&[A, B, far])).join(" ");
+    let ratios = "At peak, A delivers 1.6X the ops/s of B and 31X those of far: 400";
+    assert!(of_far.contains(ratios), "{of_far}");
+}
+
+#[test]
+fn of_many_competitors_the_nearest_is_named_and_the_others_share_a_clause() {
+    let curve = |name, by: f64| Curve(name, A.1.map(|(ops, ms)| (ops * by, ms / by)));
+    let data = one(&[
+        A,
+        curve("b", 0.9),
+        curve("c", 0.8),
+        curve("d", 0.7),
+        curve("e", 0.5),
+    ]);
+    let sentences = said(&data).join(" ");
+    let peaks =
+        "At peak, A delivers 11 % more ops/s than b and 25 % to 100 % more than 3 other systems.";
+    assert!(sentences.contains(peaks), "{sentences}");
+}
+
+#[test]
 fn an_interval_just_beyond_the_band_does_not_look_as_if_it_were_within() {
     let data = runs([100.0, 102.2, 97.8, 100.1], [100.2, 102.1, 97.9, 99.9], 1.0);
     let text = headline(&data);
@@ -78,7 +191,7 @@ fn ranges_over_threads_and_workloads_have_one_form() {
         (C, "from 2.0X at 4 threads to 3.1X at 32 threads"),
         (
             slow,
-            "A delivers 1.9X the ops/s of B (geometric mean of the ratios: 1.7X), from 1.2X at 16 threads to 3.3X \
+            "A delivers 88 % more ops/s than B (geometric mean of the ratios: +73 %), from +25 % at 16 threads to +233 % \
              at 4 threads",
         ),
     ] {
@@ -166,11 +279,26 @@ fn a_peak_below_the_mean_in_its_table_is_explained() {
     .flatten()
     .collect();
     let (text, ..) = page("brief-below-mean", &data);
-    let note = "in each repeat, the other repeats choose the thread count of the peak";
-    assert!(text.contains("Peaks below their bold mean (A 1"), "{text}");
+    let note = "Corrected for being chosen as the highest mean, the peak is 10";
     assert!(text.contains(note), "{text}");
+    let in_chart = "peaks are corrected for being chosen as the highest";
+    let charts = |of: &Data| {
+        let figures = blocks("peaks", of).into_iter();
+        let figures = figures.filter_map(|block| match block {
+            Block::Figure(figure) => Some(figure.charts[0].hint.clone()),
+            _ => None,
+        });
+        figures.collect::<String>()
+    };
+    assert!(charts(&data).contains(in_chart), "{}", charts(&data));
+    let sentences = said(&data).join(" ");
+    assert!(
+        sentences.contains(" at 4 threads (corrected; mean 109) against "),
+        "{sentences}"
+    );
     let (without, ..) = page("brief-at-mean", &one(&[A, B]));
-    assert!(!without.contains(note), "{without}");
+    assert!(!without.contains("Corrected for"), "{without}");
+    assert!(!charts(&one(&[A, B])).contains(in_chart));
 }
 
 #[test]

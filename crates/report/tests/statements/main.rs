@@ -30,7 +30,7 @@ fn improvement_at_each_thread_count_its_average_and_where_it_lies() {
                     +35 %), from +25 % at 4 and 16 threads to +60 % at 32 threads.";
     assert_said(&data, expected);
     let table = &tables("workloads", &data)[0];
-    let at = table.columns.iter().position(|c| c.title == "improvement");
+    let at = table.columns.iter().position(|c| c.title == "difference");
     let cells = table
         .rows
         .iter()
@@ -83,7 +83,7 @@ fn at_the_lowest_thread_count_against_the_nearest_competitor() {
 #[test]
 fn peaks_against_each_competitor_and_the_table_against_all() {
     let data = one(&[A, B, C]);
-    let expected = "At peak, A delivers 60 % more ops/s than B and delivers 3.1X the ops/s of C: 400 at 32 \
+    let expected = "At peak, A delivers 60 % more ops/s than B and 208 % more than C: 400 at 32 \
                     threads against 250 at 32 threads (B) and 130 at 32 threads (C).";
     assert_said(&data, expected);
     let table = &tables("peaks", &data)[0];
@@ -94,7 +94,7 @@ fn peaks_against_each_competitor_and_the_table_against_all() {
         .iter()
         .map(|c| c.text.as_str())
         .collect();
-    assert_eq!(row[7..], ["A", "+60 %", "3.1X"]);
+    assert_eq!(row[7..], ["A", "+60 %", "+208 %"]);
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn the_latency_of_all_workloads_is_a_table_with_the_lowest_against_all() {
     ];
     assert_eq!(row(&data), expected);
     let against_b = row(&with_baseline(data, "B"));
-    assert_eq!(against_b[6..], ["A", "7.0X lower", "5 % higher"]);
+    assert_eq!(against_b[6..], ["A", "7.0X lower", "1.05X higher"]);
     let mut without = one(&[A, B]);
     let phases = without.points.iter_mut().map(|point| &mut point.phase);
     phases.for_each(|phase| phase.kinds.clear());
@@ -397,7 +397,7 @@ fn mixed_leads_are_told_with_their_workloads() {
                    YCSB A, by 60 %. At peak, A is within 3 % of B, in YCSB D.";
     assert!(text.contains(several), "{text}");
     let ranges = headline(&study(&[("ycsb-a", &[A, B]), ("ycsb-b", &[A, C])]));
-    let one = "A has the highest peak in both workloads, by 60 % (YCSB A) to 3.1X (YCSB B) over \
+    let one = "A has the highest peak in both workloads, by 60 % (YCSB A) to 208 % (YCSB B) over \
                the nearest competitor.";
     assert!(ranges.contains(one), "{ranges}");
 }
@@ -447,7 +447,7 @@ fn sentence_and_table_of_a_workload_name_the_same_leader() {
     assert!(said(&data)[0].starts_with("At peak, B delivers 38 % fewer"));
     let table = &tables("workloads", &data)[0];
     assert!(
-        table.note.contains("Improvements are those of B "),
+        table.note.contains("Differences are those of B "),
         "{}",
         table.note
     );

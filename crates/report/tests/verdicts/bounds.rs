@@ -45,10 +45,7 @@ fn a_rate_that_one_did_not_reach_is_in_no_ratio_and_in_no_headline() {
     assert!(summary.contains("at 4,000 ops/s"), "{summary}");
     assert!(!summary.contains("at 16,000 ops/s"), "{summary}");
     let improvement = |table: Table| {
-        let at = table
-            .columns
-            .iter()
-            .position(|c| c.title == "improvement")?;
+        let at = table.columns.iter().position(|c| c.title == "difference")?;
         Some(table.rows[0].cells[at].text.clone())
     };
     let tables = tables("workloads", &data).into_iter();
@@ -133,7 +130,7 @@ fn a_bound_has_a_verdict_where_its_values_as_they_stand_have_one() {
     };
     let improvement = |data: &Data| {
         let table = &tables("workloads", data)[0];
-        let is_it = |column: &tailmark_report::Column| column.title == "improvement";
+        let is_it = |column: &tailmark_report::Column| column.title == "difference";
         let at = table.columns.iter().position(is_it).unwrap();
         table.rows[0].cells[at].clone()
     };

@@ -103,7 +103,7 @@ fn said(section: &str, data: &Data) -> String {
 /// The improvement cell of operations per second in a row of the first workload's table.
 fn improvement(data: &Data, row: usize) -> Cell {
     let table = &tables("workloads", data)[0];
-    let at = table.columns.iter().position(|c| c.title == "improvement");
+    let at = table.columns.iter().position(|c| c.title == "difference");
     let mut cell = table.rows[row].cells[at.unwrap()].clone();
     cell.detail = cell.detail.replace('\u{a0}', " ");
     cell
@@ -175,7 +175,7 @@ fn the_headline_counts_verdicts_and_says_what_they_are_about() {
                  read at points, and larger than 3 %. They hold for these devices under this load on \
                  these days.";
     assert!(summary.contains(about), "{summary}");
-    assert!(!summary.contains("as measured"), "{summary}");
+    assert!(!summary.contains("not tested"), "{summary}");
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn what_noise_hides_is_no_difference_shown() {
 fn three_runs_are_too_few_which_is_said_once() {
     let data = study(&[Runs("fast", &FAST.1[..3]), Runs("slow", &SLOW.1[..3])]);
     let body = html::body(&data);
-    let why = "Differences are as measured: a verdict needs 4 runs of each point on both sides.";
+    let why = "Differences are not tested for significance: that takes 4 runs of each point.";
     assert_eq!(body.matches(why).count(), 1);
     let summary = said("summary", &data);
     let expected = "fast has a higher peak than slow in YCSB C, by 20 %.";
@@ -261,10 +261,10 @@ fn three_runs_are_too_few_which_is_said_once() {
 fn four_runs_that_do_not_differ_are_not_called_too_few() {
     let data = study(&[Runs("fast", &[1_200.0; 4]), Runs("slow", &[1_000.0; 4])]);
     let summary = said("summary", &data);
-    let expected = "Differences are as measured: the runs of a point are identical, so their noise is \
+    let expected = "Differences are not tested for significance: the runs of a point are identical, so their noise is \
                     unknown.";
     assert!(summary.contains(expected), "{summary}");
-    assert!(!summary.contains("a verdict needs"), "{summary}");
+    assert!(!summary.contains("that takes 4 runs"), "{summary}");
 }
 
 #[test]
@@ -277,12 +277,12 @@ fn where_some_points_have_runs_enough_the_others_say_so() {
 }
 
 #[test]
-fn what_has_too_few_runs_beside_verdicts_is_said_to_be_as_measured() {
+fn what_has_too_few_runs_beside_verdicts_is_said_not_to_be_tested() {
     const THIRD: Runs = Runs("third", &[800.0]);
-    let as_measured = "Where a side has too few runs for a verdict, differences are as measured.";
+    let not_tested = "Where a side has too few runs, differences are not tested.";
     let data = study(&[FAST, SLOW, THIRD]);
     let summary = said("summary", &data);
-    assert!(summary.contains(as_measured), "{summary}");
+    assert!(summary.contains(not_tested), "{summary}");
     assert!(summary.contains("adjusted (Holm) for "), "{summary}");
     let workloads = said("workloads", &data);
     assert!(
@@ -290,7 +290,7 @@ fn what_has_too_few_runs_beside_verdicts_is_said_to_be_as_measured() {
         "{workloads}"
     );
     let whole = said("summary", &study(&[FAST, SLOW]));
-    assert!(!whole.contains(as_measured), "{whole}");
+    assert!(!whole.contains(not_tested), "{whole}");
 }
 
 #[test]
@@ -414,7 +414,7 @@ fn of_identical_runs_beside_verdicts_there_is_no_verdict_and_it_is_not_their_num
     for part in [
         "There is no verdict on first and second at peak in YCSB C: there are too few runs for a \
          verdict, or the runs are identical.",
-        "Where the runs of a point are identical, differences are as measured.",
+        "Where the runs of a point are identical, differences are not tested.",
     ] {
         assert!(summary.contains(part), "{summary}");
     }

@@ -17,7 +17,7 @@ fn halves() -> [Data; 2] {
 #[test]
 fn runs_of_two_studies_are_enough_together_and_the_narrower_band_counts() {
     let [first, mut second] = halves();
-    assert!(said("summary", &first).contains("a verdict needs 4 runs"));
+    assert!(said("summary", &first).contains("that takes 4 runs"));
     second.headers[0].settings.report.equivalence = Some(0.25);
     let merged = |half: &Data| Data::merged(vec![first.clone(), half.clone()]);
     let summary = said("summary", &merged(&second));
@@ -175,7 +175,21 @@ fn two_studies_have_the_same_verdicts_in_a_report_and_by_compare() {
         assert!(adjusted > p && adjusted < 1.0, "{row}");
         assert_eq!(cell.hint, format!("p {p:.4}, adjusted {adjusted:.4}"));
         let verdict = row["verdict"].as_str().unwrap();
-        assert!(cell.detail.ends_with(verdict), "{cell:?} {row}");
+        let adjusted = if p < 0.05 && adjusted >= 0.05 {
+            " among "
+        } else {
+            ""
+        };
+        let ends = [&format!("{verdict}{adjusted}"), " comparisons"];
+        let parts = &ends[..1 + usize::from(!adjusted.is_empty())];
+        assert!(
+            parts.iter().all(|part| cell.detail.contains(*part)),
+            "{cell:?} {row}"
+        );
+        assert!(
+            cell.detail.ends_with(parts[parts.len() - 1]),
+            "{cell:?} {row}"
+        );
     }
     let points = find("point", "p99 read");
     let [p, adjusted] = ["p", "p_adjusted"].map(|name| points[name].as_f64().unwrap());

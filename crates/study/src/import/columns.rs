@@ -14,11 +14,15 @@ const COLUMNS: &[(&str, Column)] = &[
     ("distribution", Column::Distribution),
     ("ops/s", Column::OpsPerSec),
     ("ops_per_sec", Column::OpsPerSec),
+    ("read_mb/s", Column::DeviceRead),
+    ("read_mb_s", Column::DeviceRead),
     ("source", Column::Source),
     ("system", Column::System),
     ("threads", Column::Threads),
     ("use_case", Column::UseCase),
     ("workload", Column::Workload),
+    ("write_mb/s", Column::DeviceWritten),
+    ("write_mb_s", Column::DeviceWritten),
 ];
 
 /// Units of latencies, and nanoseconds in one.
@@ -43,6 +47,10 @@ pub enum Column {
     Source,
     /// The use case of the workload.
     UseCase,
+    /// What was read from the device, MB/s of a million bytes.
+    DeviceRead,
+    /// What was written to it.
+    DeviceWritten,
     /// The number of requests of a kind behind its latencies.
     Count(Kind),
     /// A number of the latencies of a kind, and nanoseconds in one unit of it.

@@ -15,7 +15,7 @@ use super::{
 use crate::Error;
 use csv::{ReaderBuilder, StringRecord};
 use tailmark_model::{
-    Fact, Kind, Phase, PointKey, Summary,
+    Fact, Kind, Phase, PointKey, Series, SeriesKind, Summary,
     finding::{LENGTH_UNKNOWN, PEAK_ONLY, SUMMARY_ONLY},
 };
 
@@ -123,6 +123,7 @@ impl Row<'_> {
             ..Phase::default()
         };
         self.check_order()?;
+        phase.series = self.bandwidth(duration_s)?;
         for (at, (_, column)) in self.head.columns.iter().enumerate() {
             let text = &self.record[at];
             let (kind, count, latency) = match column {
@@ -162,6 +163,39 @@ impl Row<'_> {
                 "The table has numbers but no histogram, so other quantiles are unknown.",
             ));
         Ok(phase)
+    }
+
+    /// What the device did, as counters at both ends of the point; nothing without both columns.
+    fn bandwidth(&self, duration_s: f64) -> Result<Vec<Series>, Error> {
+        const MB: f64 = 1e6;
+        let columns = [
+            (Column::DeviceRead, "read_bytes"),
+            (Column::DeviceWritten, "write_bytes"),
+        ];
+        let mut all = Vec::new();
+        for (column, name) in columns {
+            let at = self.head.position(&column);
+            let Some(at) = at.filter(|at| !self.record[*at].is_empty()) else {
+                continue;
+            };
+            let number = self.record[at].parse().ok();
+            let number = number.filter(|mb: &f64| *mb >= 0.0 && is_measured(*mb));
+            let mb = number.ok_or_else(|| self.error(at, "a number of 0 or more"))?;
+            all.push(Series {
+                probe: "disk".to_owned(),
+                subject: "device".to_owned(),
+                name: name.to_owned(),
+                kind: SeriesKind::Counter,
+                at_s: vec![0.0, duration_s],
+                values: vec![0.0, mb * MB * duration_s],
+            });
+        }
+        if all.len() == 1 {
+            let line = self.line();
+            let reason = format!("line {line}: give both `read_mb/s` and `write_mb/s`, or neither");
+            return Err(failed(self.source, reason));
+        }
+        Ok(all)
     }
 
     /// A latency, nanoseconds.

@@ -1,7 +1,10 @@
 //! Blocks as HTML.
 
 use super::table::{badge_link, table};
-use crate::format::names::{Names, finding_anchor};
+use crate::format::{
+    names::{Names, finding_anchor},
+    units::unbroken,
+};
 use crate::{Block, Card, Chart, Control, ControlChoice, Figure, FindingEntry, Span, Text};
 use maud::{Markup, html};
 use tailmark_model::number;
@@ -45,8 +48,8 @@ fn text(text: &Text) -> Markup {
     html! {
         @for span in &text.0 {
             @match span {
-                Span::Plain(words) => (words),
-                Span::Strong(words) => { strong { (words) } }
+                Span::Plain(words) => (unbroken(words)),
+                Span::Strong(words) => { strong { (unbroken(words)) } }
                 Span::Badge(badge) => (badge_link(badge)),
             }
         }
@@ -77,7 +80,7 @@ fn card(card: &Card) -> Markup {
             span.title { (card.title) }
             @for (i, figure) in card.figures.iter().enumerate() {
                 span.value.words[is_words(&figure.value)].second[i > 0] {
-                    (figure.value)
+                    (unbroken(&figure.value))
                     // A link within the link that the card is would end it.
                     @if i == 0 {
                         @for badge in &card.badges {
@@ -85,7 +88,7 @@ fn card(card: &Card) -> Markup {
                         }
                     }
                 }
-                span.about { (figure.about) }
+                span.about { (unbroken(&figure.about)) }
             }
             @for bar in &card.bars {
                 span.bar {

@@ -7,6 +7,7 @@ use crate::{
         csv::csv,
         names::{Names, finding_anchor},
         parts::parts,
+        units::unbroken,
     },
 };
 use maud::{Markup, html};
@@ -26,7 +27,7 @@ pub fn table(table: &Table, names: &mut Names) -> Markup {
                 div.scroll tabindex="0" role="region" aria-label=(label(table, i)) { (part(table, own, i == 0)) }
             }
             p.note {
-                @if !table.note.is_empty() { (table.note) " " }
+                @if !table.note.is_empty() { (unbroken(&table.note)) " " }
                 a.csv download={(names.next()) ".csv"} href=(data_uri(&csv(table))) { "CSV" }
             }
         }

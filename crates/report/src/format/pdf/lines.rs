@@ -1,7 +1,12 @@
 //! Breaks text into lines of a width.
 
 use super::tree::{Look, Piece, Placed, TagId, TagNodes};
-use crate::{Span, Text, draw::printable, format::names::finding_anchor, style};
+use crate::{
+    Span, Text,
+    draw::printable,
+    format::{names::finding_anchor, units::unbroken as unbroken_units},
+    style,
+};
 use krilla::tagging::Tag;
 
 /// A run of text of one look.
@@ -111,8 +116,7 @@ pub fn lines(runs: &[Run], room: f32) -> Vec<Line> {
 fn unbroken(runs: &[Run]) -> Vec<Vec<Run>> {
     let mut words: Vec<Vec<Run>> = Vec::new();
     for run in runs {
-        // A number and its unit stay together.
-        let text = run.text.replace(" %", "\u{a0}%");
+        let text = unbroken_units(&run.text);
         for word in self::words(&text) {
             let last = words
                 .last_mut()

@@ -87,7 +87,8 @@ impl Reading<'_, '_> {
         matches!(self, Self::Interpolated(_))
     }
 
-    const fn is_of_curve(&self) -> bool {
+    /// Whether it is read off the curve of a closed loop, or known by it.
+    pub const fn is_of_curve(&self) -> bool {
         matches!(
             self,
             Self::Interpolated(_)

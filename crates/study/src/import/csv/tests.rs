@@ -78,6 +78,32 @@ fn latencies_have_their_kind_statistic_and_unit_in_the_name_of_the_column() {
 }
 
 #[test]
+fn what_the_device_did_has_both_directions_or_none() {
+    let head = "system,workload,threads,ops/s,read MB/s,write_mb_s\n";
+    let mb = |row: &str| {
+        let all = table(&format!("{head}d,a,96,1234.5,{row}\n")).unwrap();
+        let device = all[0].phase.bandwidth().device;
+        device.map(|own| [own.read, own.written].map(|mb| (mb * 1e6).round() / 1e6))
+    };
+    assert_eq!(mb("2150.5,890"), Some([2_150.5, 890.0]));
+    assert_eq!(mb("3100,0"), Some([3_100.0, 0.0]));
+    assert_eq!(mb(","), None);
+    for (row, said) in [
+        (
+            "2150,",
+            "line 2: give both `read_mb/s` and `write_mb/s`, or neither",
+        ),
+        (
+            "-1,2",
+            "column `read MB/s`: `-1` is not a number of 0 or more",
+        ),
+    ] {
+        let error = refusal(&format!("{head}d,a,96,1234.5,{row}\n"));
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+#[test]
 fn latencies_in_no_possible_order_are_refused() {
     let head = "system,workload,threads,ops/s,read_p99_ms,read_p50_us,read_mean_us,read_min_us,\
                 read_max_ms,update_p50_ms\n";

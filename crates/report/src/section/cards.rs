@@ -1,0 +1,367 @@
+//! The cards of the first page: one for each workload, with how the subject compares there.
+
+use super::{ComparedPair, FixedTopic};
+use crate::{
+    Bar, Card, CardFigure,
+    compare::{self, ComparedAt, Lead, Outcome},
+    compared::Comparisons,
+    findings::Index,
+    grid_cell::SpreadPeak,
+    sweep::{SweepTable, WorkloadGrid},
+};
+use tailmark_model::{Metric, System, number};
+use tailmark_stats::Comparison;
+
+/// What the author names comes first, and stands for the metric at a load of our choice.
+pub fn card<'a>(
+    group: &WorkloadGrid<'a>,
+    sweep: &SweepTable<'a>,
+    index: &Index<'_>,
+    fixed: &[FixedTopic<'_, 'a>],
+) -> Card {
+    let spot = if group.has_peaks() {
+        Some(ComparedAt::Peak)
+    } else {
+        let metric = sweep.metric(group);
+        metric.and_then(|metric| compare::where_stated(group, sweep, metric))
+    };
+    let systems = sweep.systems.iter();
+    let points = spot.into_iter().flat_map(|spot| {
+        let systems = systems.clone();
+        systems.flat_map(move |system| compare::points(group, spot, &system.name))
+    });
+    let figures = fixed.iter().filter_map(|topic| {
+        let what = format!("{} {}", topic.name, topic.place);
+        let mut workloads = topic.workloads.iter();
+        if let Some((_, pairs)) = workloads.find(|(own, _)| own.anchor == group.anchor) {
+            let all = topic.workloads.iter();
+            let all_stated = all.filter_map(|(_, own)| first_apart(sweep, own));
+            let on_cards = OnCards::new(sweep, &what, None, all_stated);
+            return of_pairs(group, sweep, &on_cards, pairs)?.ok();
+        }
+        let mut values = topic.stated.iter();
+        let values = values.find(|own| own.group.anchor == group.anchor)?;
+        let (value, system) = values.own.as_ref()?;
+        Some(figure(value, format!("{what}, {system}")))
+    });
+    let mut figures: Vec<CardFigure> = figures.collect();
+    let has_fixed = !figures.is_empty();
+    figures.extend(group.has_peaks().then(|| peaks(group, sweep)));
+    figures.extend(metric_figure(group, sweep).filter(|_| !has_fixed));
+    if figures.is_empty() {
+        let only = alone(group, sweep);
+        figures.push(only.unwrap_or_else(|| figure("–", "no latency known of two systems")));
+    }
+    Card {
+        title: match &group.use_case {
+            Some(use_case) => format!("{}: {use_case}", group.title_with_conditions()),
+            None => group.title_with_conditions(),
+        },
+        figures,
+        anchor: group.anchor.clone(),
+        bars: bars(group, sweep),
+        badges: index.headline_badges(points),
+    }
+}
+
+/// The report's metric of the only system, at the highest thread count or rate.
+fn alone(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<CardFigure> {
+    let [system] = sweep.systems[..] else {
+        return None;
+    };
+    let (metric, step) = (sweep.metric(group)?, *group.steps.last()?);
+    let value = group.valid_cell(&system.name, step)?.value(metric)?.middle;
+    let text = metric.text_with_unit(value, sweep.currency(&system.name));
+    let place = step.place();
+    Some(figure(text, format!("{} at {place}", metric.row().title)))
+}
+
+fn figure(value: impl Into<String>, about: impl Into<String>) -> CardFigure {
+    CardFigure {
+        value: value.into(),
+        about: about.into(),
+    }
+}
+
+/// How the peaks compare.
+fn peaks<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> CardFigure {
+    let standings = compare::standings(group, sweep);
+    let pairs = compared_pairs(group, sweep, ComparedAt::Peak, Metric::OPS_PER_SEC);
+    let all_stated = sweep
+        .groups
+        .iter()
+        .filter_map(|own| stated_in(own, sweep, ComparedAt::Peak, Metric::OPS_PER_SEC));
+    let on_cards = OnCards::new(sweep, "ops/s at peak", Some(ComparedAt::Peak), all_stated);
+    let compared = of_pairs(group, sweep, &on_cards, &pairs);
+    match (standings.as_slice(), compared) {
+        ([], _) if sweep.systems.iter().any(|s| group.has(&s.name)) => {
+            figure("–", "no valid point")
+        }
+        ([], _) => figure("–", "only ceilings were measured"),
+        ([only], _) => {
+            let whose = match sweep.systems.len() {
+                1 => String::new(),
+                _ => format!(" of {}", only.system),
+            };
+            let threads = number::threads(only.peak.threads);
+            figure(only.peak.text(), format!("ops/s at peak{whose}, {threads}"))
+        }
+        (_, None) => {
+            let one = sweep
+                .baseline()
+                .or(compare::subject(sweep))
+                .unwrap_or_default();
+            figure("–", format!("{one} has no valid point"))
+        }
+        (_, Some(Ok(figure))) => figure,
+        (_, Some(Err((a, b)))) => {
+            let peaks = [a, b].map(|system| group.peak(system));
+            let is_zero = |peak: &Option<SpreadPeak>| {
+                peak.as_ref().is_some_and(|peak| peak.ops.middle <= 0.0)
+            };
+            let why = if peaks.iter().any(is_zero) {
+                "a peak is 0, so there is no ratio"
+            } else {
+                "both peaks are lower bounds"
+            };
+            figure("not compared", format!("{a} and {b}: {why}"))
+        }
+    }
+}
+
+/// How two systems compare in the report's metric.
+fn metric_figure<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Option<CardFigure> {
+    let metric = sweep.metric(group)?;
+    let spot = compare::where_stated(group, sweep, metric)?;
+    let pairs = compared_pairs(group, sweep, spot, metric);
+    let what = format!("{} {}", metric.row().title, compare::place(spot));
+    let all_stated = sweep.groups.iter().filter_map(|own| {
+        let of_own = sweep.metric(own)?;
+        let at = compare::where_stated(own, sweep, of_own)?;
+        stated_in(own, sweep, at, of_own)
+    });
+    let on_cards = OnCards::new(sweep, &what, Some(spot), all_stated);
+    match of_pairs(group, sweep, &on_cards, &pairs)? {
+        Ok(figure) => Some(figure),
+        Err((a, b)) => {
+            let why = sweep.unlike_money(metric, (a, b))?;
+            Some(figure(
+                "not compared",
+                format!("{what} of {a} and {b}: {why}"),
+            ))
+        }
+    }
+}
+
+/// Each pair of systems that is compared, with the comparison.
+fn compared_pairs<'a>(
+    group: &WorkloadGrid<'a>,
+    sweep: &SweepTable<'a>,
+    spot: ComparedAt,
+    metric: Metric,
+) -> Vec<ComparedPair<'a>> {
+    let pairs = compare::pairs(group, sweep, spot, metric).into_iter();
+    let compared = |(a, b)| (a, b, compare::at(group, sweep, spot, metric, (a, b)));
+    pairs.map(compared).collect()
+}
+
+/// What cards compare, and how all of them write it.
+struct OnCards<'s> {
+    what: &'s str,
+    /// Where it was measured, unless it is read off curves.
+    spot: Option<ComparedAt>,
+    comparisons: Comparisons,
+}
+
+impl<'s> OnCards<'s> {
+    /// With the first comparison of each card.
+    fn new(
+        sweep: &SweepTable<'_>,
+        what: &'s str,
+        spot: Option<ComparedAt>,
+        all_stated: impl Iterator<Item = Comparison>,
+    ) -> Self {
+        let all_stated: Vec<Comparison> = all_stated.collect();
+        let comparisons = sweep
+            .comparisons
+            .beside(&all_stated.iter().collect::<Vec<_>>());
+        Self {
+            what,
+            spot,
+            comparisons,
+        }
+    }
+}
+
+/// What the card of a workload states.
+fn stated_in<'a>(
+    group: &WorkloadGrid<'a>,
+    sweep: &SweepTable<'a>,
+    spot: ComparedAt,
+    metric: Metric,
+) -> Option<Comparison> {
+    first_apart(sweep, &compared_pairs(group, sweep, spot, metric))
+}
+
+/// The first competitor that is ahead, or else the first that is behind.
+fn first_apart(sweep: &SweepTable<'_>, pairs: &[ComparedPair<'_>]) -> Option<Comparison> {
+    let with = |lead: Lead| {
+        let mut known = pairs.iter().filter_map(|(.., known)| known.as_ref());
+        known.find(|known| Lead::new(Some(known), sweep.comparisons) == lead)
+    };
+    let found = with(Lead::Worse).or_else(|| with(Lead::Better));
+    found.cloned()
+}
+
+/// How the subject compares with the best of its competitors; if that one is level with it, with the
+/// first that falls behind. A competitor that is ahead is named first, as in the headline. `None`
+/// without a pair; the error is a deciding pair that is not compared.
+fn of_pairs<'a>(
+    group: &WorkloadGrid<'a>,
+    sweep: &SweepTable<'a>,
+    on_cards: &OnCards<'_>,
+    pairs: &[ComparedPair<'a>],
+) -> Option<Result<CardFigure, (&'a str, &'a str)>> {
+    let lead = |(.., known): &ComparedPair<'_>| Lead::new(known.as_ref(), sweep.comparisons);
+    let leads = |pair: &&ComparedPair<'_>| lead(pair) == Lead::Better;
+    let is_compared = |(.., known): &&ComparedPair<'_>| known.is_some();
+    let others = pairs.iter().filter(|pair| !leads(pair));
+    let keeps = others
+        .clone()
+        .find(is_compared)
+        .filter(|_| sweep.baseline().is_none());
+    let (a, b, known) = keeps.or(pairs.iter().find(is_compared)).or(pairs.first())?;
+    let is_level = |pair: &&ComparedPair<'_>| matches!(lead(pair), Lead::Same | Lead::Equivalent);
+    let level: Vec<&ComparedPair<'_>> = pairs.iter().filter(is_level).collect();
+    let is_ahead_of_rest = pairs.iter().all(|pair| leads(&pair) || is_level(&pair));
+    let behind = pairs.iter().find(leads);
+    let (Some((one, other, Some(ahead))), false, true, None) =
+        (behind, level.is_empty(), is_ahead_of_rest, sweep.baseline())
+    else {
+        let unknown = others.filter(|pair| !is_compared(pair));
+        let unknown: Vec<&str> = unknown.map(|(_, other, _)| *other).collect();
+        let is_worse = lead(&(*a, *b, known.clone())) == Lead::Worse;
+        let is_first = *a == pairs[0].0 && *b == pairs[0].1 && pairs.len() > 1;
+        let rank = |words| if is_first { words } else { "" };
+        let figure = |compared: &Comparison| {
+            let figure = if sweep.baseline().is_some() {
+                of_pair(
+                    group,
+                    [(a, rank(", the best,")), (b, "")],
+                    on_cards,
+                    compared,
+                )
+            } else if is_worse {
+                let turned = compare::turned(group, sweep, on_cards.spot, compared, (b, a));
+                of_pair(
+                    group,
+                    [(b, rank(", the best,")), (a, "")],
+                    on_cards,
+                    &turned,
+                )
+            } else {
+                of_pair(
+                    group,
+                    [(a, ""), (b, rank(", the nearest"))],
+                    on_cards,
+                    compared,
+                )
+            };
+            let about = match unknown[..] {
+                [] => figure.about,
+                _ => format!("{}; not compared: {}", figure.about, number::list(&unknown)),
+            };
+            CardFigure { about, ..figure }
+        };
+        return Some(known.as_ref().map(figure).ok_or((*a, *b)));
+    };
+    let is_one_of_many = pairs.iter().filter(leads).count() > 1;
+    let rank = if is_one_of_many {
+        ", the nearest behind"
+    } else {
+        ""
+    };
+    let figure = of_pair(group, [(one, ""), (other, rank)], on_cards, ahead);
+    let level: Vec<&Comparison> = level.iter().filter_map(|(.., own)| own.as_ref()).collect();
+    let about = figure.about + &level_with(sweep, &level);
+    Some(Ok(CardFigure { about, ..figure }))
+}
+
+/// The competitors that are level with the subject: `; within 3 % of B and C`.
+fn level_with(sweep: &SweepTable<'_>, level: &[&Comparison]) -> String {
+    let groups = compare::by_outcome(level, sweep.comparisons.band).into_iter();
+    let said = groups.map(|(outcome, own)| {
+        let how = match outcome {
+            Outcome::Tied => format!("{} of", compare::within(sweep.comparisons)),
+            Outcome::Equivalent => "equivalent to".to_owned(),
+            _ => "no difference shown from".to_owned(),
+        };
+        let names: Vec<&str> = own.iter().map(|each| each.b.as_str()).collect();
+        let why = compare::after_adjusting(&own);
+        format!("; {how} {}{why}", number::list(&names))
+    });
+    said.collect()
+}
+
+/// Value and words of two systems, each with what it is among several.
+fn of_pair<'a>(
+    group: &WorkloadGrid<'a>,
+    [(a, of_a), (b, of_b)]: [(&'a str, &str); 2],
+    on_cards: &OnCards<'_>,
+    comparison: &Comparison,
+) -> CardFigure {
+    let OnCards {
+        what, comparisons, ..
+    } = on_cards;
+    let within = compare::within(comparisons);
+    let common = compare::over_common(group, comparison);
+    let what = common.map_or_else(
+        || (*what).to_owned(),
+        |counts| format!("{what} over the thread counts in common ({counts})"),
+    );
+    let over = if comparison.metric.more_is_better() {
+        format!("{what}, {a}{of_a} over {b}{of_b}")
+    } else {
+        format!("{what}, {a}{of_a} against {b}{of_b}")
+    };
+    let (value, about) = match Outcome::new(comparison, comparisons.band) {
+        Outcome::Differ => (comparisons.improvement(comparison), over),
+        Outcome::Tied => ("tie".to_owned(), format!("{what} {within}, {a} and {b}")),
+        Outcome::Equivalent => (
+            "equivalent".to_owned(),
+            format!("{what} {within}, {a} and {b}"),
+        ),
+        Outcome::NoDifferenceShown => ("no difference shown".to_owned(), over),
+        Outcome::UnlikePeaks => {
+            let (lacking, counts) = compare::unlike(group, (a, b), comparison.ratio.value);
+            (
+                "not comparable".to_owned(),
+                format!("{lacking} has no valid point at a thread count that {counts} has"),
+            )
+        }
+        Outcome::Open => (
+            "not certain".to_owned(),
+            format!("{over}: a value is a bound"),
+        ),
+    };
+    let interval = compare::reason(comparison, comparisons);
+    let interval = interval.map_or_else(String::new, |text| format!(": {text}"));
+    figure(value, about + &interval)
+}
+
+/// The peaks, in the order of the plan, so that a system keeps its place from card to card.
+fn bars<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Bar> {
+    let peaks = sweep.systems.iter();
+    let peaks: Vec<_> = peaks
+        .filter_map(|system| Some((system, group.peak(&system.name)?)))
+        .collect();
+    let highest = peaks.iter().map(|(_, peak)| peak.ops.middle);
+    let highest = highest.fold(f64::MIN_POSITIVE, f64::max);
+    let bar = |(system, peak): &(&&System, SpreadPeak)| Bar {
+        name: system.name.clone(),
+        value: peak.text(),
+        fraction: peak.ops.middle / highest,
+        color: sweep.color(&system.name),
+    };
+    peaks.iter().map(bar).collect()
+}
