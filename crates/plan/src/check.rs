@@ -55,7 +55,6 @@ impl RawPlan {
         db_bench::refuse_other_layout(&systems, &sweep)?;
         let machine = MachinePlan::read(&top.table("machine", &[])?, scale)?;
         let report = report::read(&top.table("report", &[])?, &sweep.workloads, &systems)?;
-        refuse_undecidable(&keys, &sweep, &systems, &report)?;
         let slo = slo::read(&top.table("slo", &[])?, &sweep.workloads, |time| {
             timed(time, time_scale)
         })?;
@@ -80,6 +79,7 @@ impl RawPlan {
             consent: Consent::default(),
             own_notices: Vec::new(),
         };
+        refuse_undecidable(&keys, &plan)?;
         plan.header.plan = effective::keys(&plan);
         plan.header.settings = effective::settings(&plan);
         plan.header.assumed = assumed::marked(self, &plan, &plan.header.assumed)?;

@@ -2,11 +2,10 @@
 
 use super::texts::time;
 use crate::{
-    Accept, Error, Order, Plan, Sweep, SystemPlan, accept::Accepted, limits::REPEATS_MAX,
-    reader::TableReader, units,
+    Accept, Error, Order, Plan, accept::Accepted, limits::REPEATS_MAX, reader::TableReader, units,
 };
 use std::time::Duration;
-use tailmark_model::{RepeatRange, ReportSettings};
+use tailmark_model::RepeatRange;
 use tailmark_stats::statistics::RUNS_MIN;
 use toml::Value;
 
@@ -75,14 +74,10 @@ impl Accepted for Length {
 
 /// Repeats as the effective plan has them.
 pub(super) fn repeats(plan: &Plan) -> Option<String> {
-    Some(repeats_of(&plan.sweep))
-}
-
-fn repeats_of(sweep: &Sweep) -> String {
-    match sweep.until_decided {
+    Some(match plan.sweep.until_decided {
         Some(RepeatRange { least, most }) => format!("{least}..{most} {DECIDED}"),
-        None => sweep.repeats.to_string(),
-    }
+        None => plan.sweep.repeats.to_string(),
+    })
 }
 
 /// The length of points as the effective plan has it.
@@ -95,13 +90,11 @@ pub(super) fn length(plan: &Plan) -> Option<String> {
 }
 
 /// Refuses repeats that end once a verdict is reached where there is none to reach.
-pub(crate) fn refuse_undecidable(
-    keys: &TableReader<'_>,
-    sweep: &Sweep,
-    systems: &[SystemPlan],
-    report: &ReportSettings,
-) -> Result<(), Error> {
-    let compared = systems.iter().filter(|system| system.ceiling_for.is_none());
+pub(crate) fn refuse_undecidable(keys: &TableReader<'_>, plan: &Plan) -> Result<(), Error> {
+    let sweep = &plan.sweep;
+    let compared = plan.systems.iter();
+    let compared = compared.filter(|system| system.ceiling_for.is_none());
+    let has_rates = sweep.rate.is_some() || !sweep.rates.is_empty();
     let refused = if sweep.until_decided.is_none() {
         return Ok(());
     } else if compared.count() < 2 {
@@ -112,14 +105,14 @@ pub(crate) fn refuse_undecidable(
     } else if sweep.ladder.is_some() {
         "a count if sweep.threads climb until there is no gain, because each thread count needs all \
          its repeats before the next"
-    } else if (sweep.rate.is_some() || !sweep.rates.is_empty()) && report.metric.is_none() {
+    } else if has_rates && plan.report.metric.is_none() {
         "a count, or a range with report.metric (such as `p99 read`): at a rate it is what is decided"
     } else {
         return Ok(());
     };
     Err(Error::BadValue {
         key: keys.label("repeats"),
-        value: repeats_of(sweep),
+        value: repeats(plan).unwrap_or_default(),
         accepted: refused.to_owned(),
     })
 }

@@ -171,8 +171,6 @@ fn what_was_measured_within_the_limit_after_a_fall_counts() {
     let cells = &tables("fixed", &data)[0].rows[0].cells;
     let values: Vec<&str> = cells.iter().map(|cell| cell.text.as_str()).collect();
     // The other exceeds 9 ms between 1,000 and 1,500, but not at 5,000.
-    assert!(
-        values.contains(&"≥ 5,000") && values.contains(&"≥ 1,326"),
-        "{values:?}"
-    );
+    let bounds = values.iter().filter(|value| **value == "≥ 5,000");
+    assert_eq!(bounds.count(), 2, "{values:?}");
 }

@@ -6,7 +6,7 @@ use super::open::{self, Open};
 use crate::{Error, retry, warmup::WarmupLength};
 use std::time::Duration;
 use tailmark_model::{
-    Fault, Point, PointKey, ResolvedRate,
+    Fault, Point, PointKey, PointName, ResolvedRate,
     finding::{CLIENT_SATURATED, NO_ANSWER},
 };
 use tailmark_plan::{AskedRate, Plan, PlanPoint, SystemPlan};
@@ -21,7 +21,7 @@ const SAME_S: f64 = 0.5;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Known {
     /// In the order in which they were added.
-    pub(super) runs: Vec<Run>,
+    runs: Vec<Run>,
     /// Points that are measured again, although they are there.
     retried: Vec<PointKey>,
     rates: Vec<ResolvedRate>,
@@ -77,7 +77,7 @@ impl Known {
                 ..Run::new(plan, &point)
             });
         })?;
-        known.open = Open::default().after(plan, &known, 0);
+        known.open = known.open_after(plan, Open::default(), 0);
         Ok(known)
     }
 
@@ -87,7 +87,17 @@ impl Known {
         self.retried.retain(|key| *key != point.key);
         self.runs.push(Run::new(plan, point));
         let open = std::mem::take(&mut self.open);
-        self.open = open.after(plan, self, point.key.repeat);
+        self.open = self.open_after(plan, open, point.key.repeat);
+    }
+
+    /// Which points get a further repeat, after runs of this one.
+    fn open_after(&self, plan: &Plan, open: Open, repeat: u32) -> Open {
+        let judged = self.runs.iter().filter_map(|run| run.judged.clone());
+        let judged: Vec<tailmark_stats::Run> = judged.collect();
+        let name = |point: &PlanPoint<'_>, system: &SystemPlan| {
+            Some(PointName::from(&self.key(plan, point, system)?))
+        };
+        open.after(plan, &judged, name, repeat)
     }
 
     /// Adds a resolved rate.

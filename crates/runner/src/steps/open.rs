@@ -3,11 +3,13 @@
 //! Whether a point gets a repeat follows from the runs of the repeats before, of all systems. So a
 //! resumed run decides as an uninterrupted one, and no point is looked at between two repeats.
 
-use super::Known;
 use std::collections::BTreeSet;
 use tailmark_model::{Metric, Point, PointName, RepeatRange};
 use tailmark_plan::{Plan, PlanPoint, SystemPlan};
-use tailmark_stats::comparison::{equivalence, judged_points};
+use tailmark_stats::{
+    Run,
+    comparison::{equivalence, judged_points},
+};
 
 /// For each repeat after the fewest, as far as the repeat before was begun, the places in the plan's
 /// grid of the points that get it.
@@ -15,24 +17,31 @@ use tailmark_stats::comparison::{equivalence, judged_points};
 pub struct Open(Vec<BTreeSet<usize>>);
 
 impl Open {
-    /// The same with what is known of the runs of this repeat and earlier ones.
-    pub fn after(mut self, plan: &Plan, known: &Known, repeat: u32) -> Self {
+    /// The same with what is known of the runs of this repeat and earlier ones. A point has a name on
+    /// each system that knows its rate.
+    pub fn after(
+        mut self,
+        plan: &Plan,
+        runs: &[Run],
+        name: impl Fn(&PlanPoint<'_>, &SystemPlan) -> Option<PointName>,
+        repeat: u32,
+    ) -> Self {
         let Some(RepeatRange { least, most }) = plan.sweep.until_decided else {
             return self;
         };
-        let highest = known.runs.iter().map(|run| run.key.repeat).max();
+        let highest = runs.iter().map(|run| run.key.repeat).max();
         let last = (highest.unwrap_or(0) + 1).min(most);
         let compared = plan.systems.iter();
         let compared = compared.filter(|system| system.ceiling_for.is_none());
         let systems: Vec<&SystemPlan> = compared.collect();
         let names: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
         for next in repeat.max(least) + 1..=last {
-            let before = known.runs.iter().filter(|run| run.key.repeat < next);
-            let judged: Vec<_> = before.filter_map(|run| run.judged.clone()).collect();
-            let of_points = judged_points(&judged, &names, &plan.report, equivalence(&plan.header));
+            let before = runs.iter().filter(|run| run.key.repeat < next);
+            let before: Vec<Run> = before.cloned().collect();
+            let of_points = judged_points(&before, &names, &plan.report, equivalence(&plan.header));
             let is_open = |point: &PlanPoint<'_>| {
-                let mut keys = systems.iter().filter_map(|own| known.key(plan, point, own));
-                keys.any(|key| of_points.get(&PointName::from(&key)) == Some(&true))
+                let mut own = systems.iter().filter_map(|system| name(point, system));
+                own.any(|named| of_points.get(&named) == Some(&true))
             };
             self.0.truncate((next - least - 1) as usize);
             let places = plan.grid().enumerate();
@@ -75,9 +84,9 @@ impl Open {
 }
 
 /// The numbers by which a run is judged, if repeats end once a verdict is reached.
-pub fn judged(plan: &Plan, point: &Point) -> Option<tailmark_stats::Run> {
+pub fn judged(plan: &Plan, point: &Point) -> Option<Run> {
     plan.sweep.until_decided?;
-    let mut run = tailmark_stats::Run::from_point(point, plan.header.settings.rules);
+    let mut run = Run::from_point(point, plan.header.settings.rules);
     let is_judged = |metric| metric == Metric::OPS_PER_SEC || plan.report.metric == Some(metric);
     run.values.retain(|metric, _| is_judged(*metric));
     Some(run)
