@@ -106,7 +106,8 @@ fn as_many_failures_as_are_allowed_are_told_and_no_more() {
     let strict = TAILMARK.run(dir.path(), &args);
     assert_eq!(strict.status.code(), Some(3), "{}", err(&strict));
     let page = fs::read_to_string(dir.path().join("strict/report.html")).unwrap();
-    assert!(page.contains("more than 0.01 % of its operations failed"));
+    // A number and its unit stay on one line.
+    assert!(page.contains("more than 0.01\u{a0}% of its operations failed"));
 }
 
 #[test]

@@ -6,6 +6,7 @@
 mod bounds;
 mod brief;
 mod distributions;
+mod ended;
 mod first_page;
 mod fixed;
 mod hard;
