@@ -164,7 +164,7 @@ fn a_brief_is_drawn_and_does_not_scroll_sideways() {
     let drawn = dom(browser(), &page);
     assert!(!root(&drawn).contains("data-error"), "{}", root(&drawn));
     assert!(
-        root(&drawn).contains("data-charts=\"6\""),
+        root(&drawn).contains("data-charts=\"7\""),
         "{}",
         root(&drawn)
     );
