@@ -25,10 +25,9 @@ use tailmark_prepare::{Unwatched, Volume, emulate, remove_emulated};
 use tailmark_testing::{LoopDevice, Mounted, make_ext4};
 use tailmark_workload::Workload;
 
-/// Records of 4 KiB that a cache of 8 MiB misses and the page cache holds. XXH3, because Debian's
-/// db_bench computes CRC32C by a table: half of its time for such a read.
+/// Records of 4 KiB that a cache of 8 MiB misses and the page cache holds. Half of the time of Debian's
+/// db_bench for such a read is CRC32C, which it computes by a table.
 const MISSES: &[&str] = &[
-    "--checksum_type=4",
     "--num=200000",
     "--value_size=4096",
     "--cache_size=8388608",
