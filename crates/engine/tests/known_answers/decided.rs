@@ -3,9 +3,7 @@
 
 use super::{monte_carlo, normal::Normal, studies, table};
 use std::{collections::BTreeSet, thread};
-use tailmark_model::{
-    Bounded, Metric, MoneyBasis, PointKey, PointName, RepeatRange, ReportSettings, RunRules,
-};
+use tailmark_model::{Bounded, Metric, PointKey, PointName, RepeatRange, ReportSettings, RunRules};
 use tailmark_stats::{
     Comparison, Run,
     comparison::{Place, judged_points},
@@ -74,7 +72,11 @@ impl Case {
                 let is_forwards = (index + repeat as usize).is_multiple_of(2);
                 let order = if is_forwards { [0, 1] } else { [1, 0] };
                 for system in order {
-                    let key = key(SYSTEMS[system], threads, repeat);
+                    let key = PointKey {
+                        system: SYSTEMS[system].to_owned(),
+                        repeat,
+                        ..super::key(threads)
+                    };
                     let name = PointName::from(&key);
                     if open.as_ref().is_some_and(|due| !due.contains(&name)) {
                         continue;
@@ -107,35 +109,15 @@ impl Case {
     }
 }
 
-fn key(system: &str, threads: u32, repeat: u32) -> PointKey {
-    PointKey {
-        system: system.to_owned(),
-        workload: "ycsb-a".to_owned(),
-        distribution: "uniform".to_owned(),
-        threads,
-        repeat,
-        target_rate: None,
-        arrivals: None,
-    }
-}
-
 fn run(key: PointKey, at: u64, ops: f64) -> Run {
     Run {
-        key,
-        is_valid: true,
-        is_client_limit: false,
         started_ms: Some(at),
         rules: RunRules {
             takes_turns: true,
             repeats: Some(RANGE),
             ..RunRules::default()
         },
-        values: [(Metric::OPS_PER_SEC, Bounded::exact(ops))].into(),
-        money: MoneyBasis::default(),
-        is_rate_met: true,
-        read_bytes: None,
-        background_kept: None,
-        disturbances: Vec::new(),
+        ..Run::new(key, [(Metric::OPS_PER_SEC, Bounded::exact(ops))].into())
     }
 }
 

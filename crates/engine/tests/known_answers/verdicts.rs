@@ -103,22 +103,13 @@ fn studies(
 
 /// The verdict of each point of a study of two systems, whose points have these runs.
 pub fn verdicts(points: &[(&[f64], &[f64])]) -> Vec<Verdict> {
-    let run = |system: &str, threads: usize, repeat: usize, ops: f64| Run {
-        key: PointKey {
+    let run = |system: &str, threads: usize, repeat: usize, ops: f64| {
+        let own = PointKey {
             system: system.to_owned(),
             repeat: repeat as u32 + 1,
             ..key(threads as u32 + 1)
-        },
-        is_valid: true,
-        is_client_limit: false,
-        started_ms: None,
-        rules: RunRules::default(),
-        values: [(Metric::OPS_PER_SEC, Bounded::exact(ops))].into(),
-        money: tailmark_model::MoneyBasis::default(),
-        is_rate_met: true,
-        read_bytes: None,
-        background_kept: None,
-        disturbances: Vec::new(),
+        };
+        Run::new(own, [(Metric::OPS_PER_SEC, Bounded::exact(ops))].into())
     };
     let mut runs = Vec::new();
     for (threads, (a, b)) in points.iter().enumerate() {

@@ -122,7 +122,7 @@ impl RestorePlan {
     /// How the data set of a system is restored: not at all if its files cannot be kept, as those
     /// of a ceiling.
     #[must_use]
-    pub fn of(&self, system: &SystemPlan) -> Restore {
+    pub fn for_system(&self, system: &SystemPlan) -> Restore {
         match self.refusal(system) {
             None => self.how,
             Some(_) => Restore::None,

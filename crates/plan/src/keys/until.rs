@@ -13,7 +13,7 @@ use toml::Value;
 const DECIDED: &str = "until decided";
 const KNOWN: &str = "until known";
 
-/// The ends of a range as text: `4..20`, also with these words behind it.
+/// The ends of a range, such as `4..20` or `4..20 until decided`.
 fn ends<'t>(text: &'t str, until: &str) -> Option<[&'t str; 2]> {
     let text = text.trim();
     let (least, most) = text.strip_suffix(until).unwrap_or(text).split_once("..")?;

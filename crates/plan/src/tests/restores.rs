@@ -11,7 +11,7 @@ fn restore(text: &str) -> Restore {
     let plan = plan(text);
     let restore = &plan.dataset.restore;
     assert_eq!(restore.is_default, !text.contains("restore"), "{text}");
-    restore.of(&plan.systems[0])
+    restore.for_system(&plan.systems[0])
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn a_ceiling_is_not_restored_beside_its_system() {
     let how: Vec<_> = plan
         .systems
         .iter()
-        .map(|one| plan.dataset.restore.of(one))
+        .map(|one| plan.dataset.restore.for_system(one))
         .collect();
     assert_eq!(how, [Restore::Checkpoint, Restore::None]);
 }

@@ -203,7 +203,7 @@ fn stated_in<'a>(
     first_apart(sweep, &compared_pairs(group, sweep, spot, metric))
 }
 
-/// The first competitor that is ahead, or else the first that is behind.
+/// The best competitor that beats the subject; if none does, the best that the subject beats.
 fn first_apart(sweep: &SweepTable<'_>, pairs: &[ComparedPair<'_>]) -> Option<Comparison> {
     let with = |lead: Lead| {
         let mut known = pairs.iter().filter_map(|(.., known)| known.as_ref());
@@ -213,9 +213,9 @@ fn first_apart(sweep: &SweepTable<'_>, pairs: &[ComparedPair<'_>]) -> Option<Com
     found.cloned()
 }
 
-/// How the subject compares with the best of its competitors; if that one is level with it, with the
-/// first that falls behind. A competitor that is ahead is named first, as in the headline. `None`
-/// without a pair; the error is a deciding pair that is not compared.
+/// How the subject compares with its best competitor. If those two are level, it is compared with the
+/// best competitor that it beats. A competitor that beats the subject is named first, as in the
+/// headline. `None` without a pair; the error is a deciding pair that is not compared.
 fn of_pairs<'a>(
     group: &WorkloadGrid<'a>,
     sweep: &SweepTable<'a>,
@@ -234,9 +234,9 @@ fn of_pairs<'a>(
     let is_level = |pair: &&ComparedPair<'_>| matches!(lead(pair), Lead::Same | Lead::Equivalent);
     let level: Vec<&ComparedPair<'_>> = pairs.iter().filter(is_level).collect();
     let is_ahead_of_rest = pairs.iter().all(|pair| leads(&pair) || is_level(&pair));
-    let behind = pairs.iter().find(leads);
+    let beaten = pairs.iter().find(leads);
     let (Some((one, other, Some(ahead))), false, true, None) =
-        (behind, level.is_empty(), is_ahead_of_rest, sweep.baseline())
+        (beaten, level.is_empty(), is_ahead_of_rest, sweep.baseline())
     else {
         let unknown = others.filter(|pair| !is_compared(pair));
         let unknown: Vec<&str> = unknown.map(|(_, other, _)| *other).collect();
@@ -277,7 +277,7 @@ fn of_pairs<'a>(
     };
     let is_one_of_many = pairs.iter().filter(leads).count() > 1;
     let rank = if is_one_of_many {
-        ", the nearest behind"
+        ", the next best"
     } else {
         ""
     };

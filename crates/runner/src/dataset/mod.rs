@@ -140,7 +140,7 @@ impl<'a> Dataset<'a> {
             adopts,
             adopted: OnceLock::new(),
             load: Mutex::default(),
-            restore: plan.dataset.restore.of(system),
+            restore: plan.dataset.restore.for_system(system),
             into_existing: plan.dataset.into_existing,
             has_begun: plan.begun_on.contains(&system.name),
         }

@@ -25,7 +25,7 @@ pub(super) fn when(plan: &Plan) -> Option<&'static str> {
 /// The steps for one system.
 pub(super) fn steps(plan: &Plan, system: &SystemPlan, known: &SystemFacts) -> Vec<String> {
     let restore = &plan.dataset.restore;
-    let (Some(when), how) = (when(plan), restore.of(system)) else {
+    let (Some(when), how) = (when(plan), restore.for_system(system)) else {
         return Vec::new();
     };
     let bytes = ByteSize(kept_bytes(&system.data));
@@ -73,7 +73,7 @@ pub(super) fn steps(plan: &Plan, system: &SystemPlan, known: &SystemFacts) -> Ve
 
 /// The bytes that a system needs beside its data set.
 pub(super) fn space(plan: &Plan, work: &SystemWork<'_>) -> u64 {
-    let keeps = plan.dataset.restore.of(work.system).keeps_files();
+    let keeps = plan.dataset.restore.for_system(work.system).keeps_files();
     if keeps && !work.known.data.has_start {
         kept_bytes(&work.system.data)
     } else {
@@ -89,7 +89,7 @@ pub(super) fn time(plan: &Plan, systems: &[SystemWork<'_>]) -> Option<(String, D
         if matches!(work.system.driver.place, Place::Nowhere) {
             continue;
         }
-        let each = match plan.dataset.restore.of(work.system) {
+        let each = match plan.dataset.restore.for_system(work.system) {
             Restore::Checkpoint => RestorePlan::time_of_checkpoint(&work.system.data),
             Restore::Copy => {
                 Duration::from_secs(kept_bytes(&work.system.data).div_ceil(COPY_BYTES_PER_SEC))

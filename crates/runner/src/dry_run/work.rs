@@ -121,7 +121,7 @@ impl SystemWork<'_> {
         let is_loaded = self.system.driver.place != Place::Nowhere && !self.known.adopted;
         let loads = matches!(make, Make::Load | Make::LoadAgain);
         self.loads += u64::from(is_loaded && loads);
-        let keeps = loads && plan.dataset.restore.of(self.system).keeps();
+        let keeps = loads && plan.dataset.restore.for_system(self.system).keeps();
         self.restores += u64::from(keeps || matches!(make, Make::Keep | Make::Restore));
     }
 }

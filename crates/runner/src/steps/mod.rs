@@ -368,7 +368,7 @@ impl<'a> Iterator for Steps<'a> {
         };
         if !next.is_made {
             let before = system.before.replace(point);
-            let restore = plan.dataset.restore.of(system.plan);
+            let restore = plan.dataset.restore.for_system(system.plan);
             if let Some(make) = data.make((plan, restore), before.as_ref(), &point) {
                 data.made(make, restore, &point);
                 next.is_made = true;

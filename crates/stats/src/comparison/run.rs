@@ -61,6 +61,23 @@ pub struct Run {
 }
 
 impl Run {
+    /// A valid run of which nothing is known but these values.
+    pub fn new(key: PointKey, values: BTreeMap<Metric, Bounded>) -> Self {
+        Self {
+            key,
+            is_valid: true,
+            is_client_limit: false,
+            started_ms: None,
+            rules: RunRules::default(),
+            values,
+            money: MoneyBasis::default(),
+            is_rate_met: true,
+            read_bytes: None,
+            background_kept: None,
+            disturbances: Vec::new(),
+        }
+    }
+
     /// The numbers of a point that is judged so.
     pub fn from_point(point: &Point, rules: RunRules) -> Self {
         let known = |metric: Metric| Some((metric, metric.value(&point.phase)?));

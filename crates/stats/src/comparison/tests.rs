@@ -1,12 +1,12 @@
 //! Runs for the tests of comparisons, and a comparison turned round.
 
 use super::*;
-use tailmark_model::{PointKey, RunRules};
+use tailmark_model::PointKey;
 
 /// Runs at one thread count, around a value; without validity only the first is not.
 pub(super) fn runs(system: &str, threads: u32, ops: f64, is_valid: bool) -> Vec<Run> {
-    let run = |(repeat, factor): (u32, f64)| Run {
-        key: PointKey {
+    let run = |(repeat, factor): (u32, f64)| {
+        let key = PointKey {
             system: system.to_owned(),
             workload: "ycsb-a".to_owned(),
             distribution: "uniform".to_owned(),
@@ -14,17 +14,12 @@ pub(super) fn runs(system: &str, threads: u32, ops: f64, is_valid: bool) -> Vec<
             repeat,
             target_rate: None,
             arrivals: None,
-        },
-        is_valid: is_valid || repeat > 1,
-        is_client_limit: false,
-        started_ms: None,
-        rules: RunRules::default(),
-        values: BTreeMap::from([(Metric::OPS_PER_SEC, Bounded::exact(ops * factor))]),
-        money: tailmark_model::MoneyBasis::default(),
-        is_rate_met: true,
-        read_bytes: None,
-        background_kept: None,
-        disturbances: Vec::new(),
+        };
+        let values = BTreeMap::from([(Metric::OPS_PER_SEC, Bounded::exact(ops * factor))]);
+        Run {
+            is_valid: is_valid || repeat > 1,
+            ..Run::new(key, values)
+        }
     };
     (1..).zip([0.99, 1.0, 1.01, 1.0]).map(run).collect()
 }

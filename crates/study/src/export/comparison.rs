@@ -88,8 +88,8 @@ mod tests {
     use tailmark_stats::Verdict;
 
     fn runs(system: &str, threads: u32, ops: &[f64]) -> Vec<Run> {
-        let run = |(repeat, value): (u32, &f64)| Run {
-            key: PointKey {
+        let run = |(repeat, value): (u32, &f64)| {
+            let key = PointKey {
                 system: system.to_owned(),
                 workload: "ycsb-a".to_owned(),
                 distribution: "uniform".to_owned(),
@@ -97,17 +97,11 @@ mod tests {
                 repeat,
                 target_rate: None,
                 arrivals: None,
-            },
-            is_valid: true,
-            is_client_limit: false,
-            started_ms: None,
-            rules: tailmark_model::RunRules::default(),
-            values: BTreeMap::from([(Metric::OPS_PER_SEC, Bounded::exact(*value))]),
-            money: tailmark_model::MoneyBasis::default(),
-            is_rate_met: true,
-            read_bytes: None,
-            background_kept: None,
-            disturbances: Vec::new(),
+            };
+            Run::new(
+                key,
+                BTreeMap::from([(Metric::OPS_PER_SEC, Bounded::exact(*value))]),
+            )
         };
         (1..).zip(ops).map(run).collect()
     }
