@@ -2,10 +2,10 @@
 //! table and chart uses the same one.
 
 use std::{collections::BTreeMap, sync::Arc};
-use tailmark_model::{Bounded, Metric, PointKey, PointName, Ratios, RepeatRange, ReportSettings};
+use tailmark_model::{Bounded, Metric, PointKey, PointName, Ratios, ReportSettings};
 use tailmark_stats::{
     Comparison, Run, Verdict,
-    comparison::{Place, judged_points},
+    comparison::{Place, judged_points, repeat_range},
     comparisons,
     statistics::RUNS_MIN,
 };
@@ -49,8 +49,7 @@ impl Comparisons {
 
     /// The same with what these runs leave open, if repeats end once a verdict is reached.
     pub fn with_open(self, runs: &[Run], systems: &[&str], report: &ReportSettings) -> Self {
-        let ranges = runs.iter().filter_map(|run| run.rules.repeats);
-        let range = ranges.reduce(RepeatRange::and);
+        let range = repeat_range(runs);
         let judged = || judged_points(runs, systems, report, self.band);
         Self {
             until_decided: range.map(|range| (range.most, judged())),

@@ -28,12 +28,15 @@ pub fn latency_at(curve: &[CurvePoint], ops: f64) -> Option<f64> {
     let [from, to] = branch.windows(2).find(reaches)? else {
         return None;
     };
+    if ops == to.ops {
+        return Some(to.ns);
+    }
     let part = (ops - from.ops) / (to.ops - from.ops);
     Some((from.ns.ln() + part * (to.ns.ln() - from.ns.ln())).exp())
 }
 
 /// The rate at a latency: where the rising branch first exceeds it. `None` if an earlier point
-/// already has a higher rate: see [`ops_within`].
+/// already has a higher rate: see [`most_within`].
 #[must_use]
 pub fn ops_at(curve: &[CurvePoint], ns: f64) -> Option<f64> {
     let branch = rising(curve);
@@ -41,26 +44,7 @@ pub fn ops_at(curve: &[CurvePoint], ns: f64) -> Option<f64> {
     let two = &branch[from..from + 2];
     let part = (ns.ln() - two[0].ns.ln()) / (two[1].ns.ln() - two[0].ns.ln());
     let ops = two[0].ops + part * (two[1].ops - two[0].ops);
-    (ops >= highest(&branch[..=from], ns)?).then_some(ops)
-}
-
-/// The highest operations per second of points with a latency within a limit, up to where the
-/// rising branch first crosses it: at least that is within the limit. `None` if there is no such
-/// point, or if [`ops_at`] is higher.
-#[must_use]
-pub fn ops_within(curve: &[CurvePoint], ns: f64) -> Option<f64> {
-    if ops_at(curve, ns).is_some() {
-        return None;
-    }
-    let branch = rising(curve);
-    let end = crossing(branch, ns).map_or(branch.len(), |from| from + 1);
-    highest(&branch[..end], ns)
-}
-
-/// Whether the rising branch goes above a latency.
-#[must_use]
-pub fn crosses(curve: &[CurvePoint], ns: f64) -> bool {
-    crossing(rising(curve), ns).is_some()
+    (ops >= most_within(&branch[..=from], ns)?).then_some(ops)
 }
 
 /// The last point before the branch first goes above a latency.
@@ -70,8 +54,8 @@ fn crossing(branch: &[CurvePoint], ns: f64) -> Option<usize> {
 }
 
 /// The most operations per second of the points within a latency.
-fn highest(points: &[CurvePoint], ns: f64) -> Option<f64> {
-    let within = points.iter().filter(|point| point.ns <= ns);
+pub fn most_within<'a>(points: impl IntoIterator<Item = &'a CurvePoint>, ns: f64) -> Option<f64> {
+    let within = points.into_iter().filter(|point| point.ns <= ns);
     within.map(|point| point.ops).reduce(f64::max)
 }
 
@@ -121,7 +105,7 @@ mod tests {
         // The latency at the highest rate was measured there. The highest rate at its latency was not.
         assert!(close(latency_at(&curve, 30.0), 64e6));
         assert_eq!(
-            (ops_at(&curve, 64e6), ops_within(&curve, 64e6)),
+            (ops_at(&curve, 64e6), most_within(&curve, 64e6)),
             (None, Some(30.0))
         );
     }
@@ -144,12 +128,12 @@ mod tests {
         // 8 clients do all that can be done; more of them wait.
         let curve = curve(&[(400.0, 10e6), (800.0, 10e6), (799.0, 20e6), (800.0, 40e6)]);
         assert_eq!(
-            (ops_at(&curve, 40e6), ops_within(&curve, 40e6)),
+            (ops_at(&curve, 40e6), most_within(&curve, 40e6)),
             (None, Some(800.0))
         );
         // On the way down to 799 nothing is read: 800 were within it.
         assert_eq!(
-            (ops_at(&curve, 15e6), ops_within(&curve, 15e6)),
+            (ops_at(&curve, 15e6), most_within(&curve, 15e6)),
             (None, Some(800.0))
         );
         assert_eq!(latency_at(&curve, 801.0), None);
@@ -165,7 +149,7 @@ mod tests {
         ];
         let falls = curve(&falls);
         for ns in [1e6, 2e6, 3e6, 8e6] {
-            let read = (ops_at(&falls, ns), ops_within(&falls, ns));
+            let read = (ops_at(&falls, ns), most_within(&falls, ns));
             assert_eq!(read, (None, Some(3_000.0)), "{ns}");
         }
         assert!(close(ops_at(&falls, (0.5e6_f64 * 0.9e6).sqrt()), 2_000.0));
@@ -196,7 +180,7 @@ mod tests {
         // Of one that only falls to it at least that is within it.
         let falling = &curve[..2];
         assert_eq!(
-            (ops_at(falling, 1.1e6), ops_within(falling, 1.1e6)),
+            (ops_at(falling, 1.1e6), most_within(falling, 1.1e6)),
             (None, Some(1_900.0))
         );
     }
@@ -206,13 +190,13 @@ mod tests {
         let known = curve(&[(10.0, 2e6), (20.0, 4e6), (30.0, 4e6), (40.0, 8e6)]);
         let at = |points: usize| {
             let curve = &known[..points];
-            (ops_at(curve, 4e6), ops_within(curve, 4e6))
+            (ops_at(curve, 4e6), most_within(curve, 4e6))
         };
         // The end of the branch, a plateau at the limit, and the point that goes above it.
         assert_eq!(at(1), (None, Some(10.0)));
         assert_eq!(at(2), (None, Some(20.0)));
         assert_eq!(at(3), (None, Some(30.0)));
-        assert_eq!(at(4), (Some(30.0), None));
+        assert_eq!(at(4), (Some(30.0), Some(30.0)));
         // A curve that only touches the limit holds it until it goes above it.
         let touches = curve(&[(10.0, 2e6), (20.0, 4e6), (30.0, 1e6), (40.0, 16e6)]);
         assert!(close(ops_at(&touches, 4e6), 35.0));
@@ -222,10 +206,10 @@ mod tests {
     fn a_curve_below_the_limit_gives_a_bound_and_one_above_it_nothing() {
         let curve = curve(&[(10.0, 2e6), (44.6, 4e6)]);
         assert_eq!(
-            (ops_at(&curve, 10e6), ops_within(&curve, 10e6)),
+            (ops_at(&curve, 10e6), most_within(&curve, 10e6)),
             (None, Some(44.6))
         );
-        assert_eq!((ops_at(&curve, 1e6), ops_within(&curve, 1e6)), (None, None));
-        assert_eq!(ops_within(&curve, 3e6), None, "it is crossed");
+        assert_eq!((ops_at(&curve, 1e6), most_within(&curve, 1e6)), (None, None));
+        assert!(ops_at(&curve, 3e6).is_some_and(|crossed| crossed > 10.0));
     }
 }

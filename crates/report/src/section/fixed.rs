@@ -376,9 +376,9 @@ impl Fixed {
             Self::Rate(rate) => rate,
             Self::Latency(limit) => {
                 let ns = limit.as_nanos() as f64;
-                let crossed = curve.ops_at(ns).map(Reading::Interpolated);
+                let crossed = curve.ops_at(ns);
                 let in_loop = |ops| Reading::Within(ops, WithinAt::ClosedLoop);
-                let within = || curve.ops_within(ns).map(in_loop);
+                let within = || curve.most_within(ns).map(in_loop);
                 let exceeds = || is_above(group, system, latency, ns).then_some(Reading::Exceeds);
                 // What rates and searches for stricter limits have shown to be within.
                 let at_rate = rate_within(sweep, group, system, latency, ns);
@@ -403,7 +403,7 @@ impl Fixed {
         let below = || curve.latency_below(rate).map(Reading::Below);
         let not_reached = || most_below(group, system, rate).map(Reading::NotReached);
         measured
-            .or_else(|| curve.latency_at(rate).map(Reading::Interpolated))
+            .or_else(|| curve.latency_at(rate))
             .or_else(below)
             .or_else(not_reached)
     }

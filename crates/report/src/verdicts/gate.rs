@@ -6,7 +6,7 @@
 
 use super::{Verdicts, condition::Condition, sides::Pair};
 use std::collections::BTreeSet;
-use tailmark_model::{Metric, PointName, number};
+use tailmark_model::{Metric, PointName, RepeatRange, number};
 use tailmark_stats::{
     Comparison,
     comparison::{DISTURBANCES, Place, QUICKENING, Verdict},
@@ -354,17 +354,21 @@ fn needed(condition: &Condition, comparison: &Comparison, verdicts: &Verdicts) -
     let tests = tests * verdicts.pairs_of_family / verdicts.pairs.len();
     let tests = tests.max(comparison.family);
     let distance = condition.distance(comparison.ratio.value);
-    let values = verdicts.points.compared(comparison)?.map(|runs| {
+    let runs = verdicts.points.compared(comparison)?;
+    let ranges = runs.iter().filter_map(|runs| runs.repeat_range());
+    let range = ranges.reduce(RepeatRange::and);
+    let values = runs.map(|runs| {
         let values = runs.values(comparison.metric).into_iter();
         values.map(|bounded| bounded.value).collect::<Vec<_>>()
     });
     // Of single runs nothing is known but that they are too few.
     let noise = noise(values.iter().map(Vec::as_slice)).unwrap_or_default();
-    let finds = |runs| {
+    let finds = |count| {
+        let look = (count, Look::after(count, range));
         let found = if condition.is_met_by(comparison.ratio.value) {
-            smallest_difference(noise, (runs, Look::ONLY), tests, 0.0)
+            smallest_difference(noise, look, tests, 0.0)
         } else {
-            smallest_ruled_out(noise, runs)
+            smallest_ruled_out(noise, look)
         };
         found.is_some_and(|found| found <= distance)
     };

@@ -2,10 +2,10 @@
 
 use crate::sweep::energy_in_words;
 use std::collections::{BTreeMap, BTreeSet};
-use tailmark_model::{Bounded, Kind, Metric, PointName};
+use tailmark_model::{Bounded, Kind, Metric, PointName, RepeatRange};
 use tailmark_stats::{
     Comparison, Run,
-    comparison::{Place, center},
+    comparison::{Place, center, repeat_range},
 };
 
 /// The runs of one point of one system.
@@ -16,6 +16,11 @@ impl PointRuns {
     /// Whether all of them are in comparisons.
     pub fn are_valid(&self) -> bool {
         self.0.iter().all(|run| run.is_valid)
+    }
+
+    /// The range of their repeats, if those end once a verdict is reached.
+    pub fn repeat_range(&self) -> Option<RepeatRange> {
+        repeat_range(&self.0)
     }
 
     /// A metric of the runs that have it.

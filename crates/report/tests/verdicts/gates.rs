@@ -1,7 +1,7 @@
 //! Gates on runs that something disturbed, and names that no study has.
 
 use super::{studies::stored, *};
-use tailmark_model::{FindingCode, Kind, finding};
+use tailmark_model::{FindingCode, Kind, RepeatRange, finding};
 use tailmark_report::{Condition, GateOutcome, Screen};
 
 /// The gate `ops worse by 5%` on SLOW against FAST, of which the first runs have this finding.
@@ -104,6 +104,25 @@ fn what_disturbed_runs_rule_out_is_ruled_out() {
         ", at worst −1",
     ];
     assert!(parts.iter().all(|part| said.contains(part)), "{said}");
+}
+
+#[test]
+fn repeats_that_end_once_decided_need_more_of_them_to_decide_a_gate() {
+    let needed = |repeats: Option<RepeatRange>| {
+        let dir = tempfile::tempdir().unwrap();
+        let even = Runs("fast", &[1_000.0, 1_100.0, 900.0, 1_050.0, 950.0]);
+        let mut data = study(&[even, SLOW]);
+        data.headers[0].settings.rules.repeats = repeats;
+        let verdicts = verdicts(&stored(&data, dir.path()), "ops worse by 5%").unwrap();
+        let document = verdicts.document();
+        let point = &document["gates"][0]["points"][0];
+        assert_eq!(point["reason"], "noise");
+        point["repeats_needed"].as_u64().unwrap()
+    };
+    let range = |least, most| Some(RepeatRange { least, most });
+    let (fixed, looked_at) = (needed(None), needed(range(4, 20)));
+    assert!(fixed < looked_at, "{fixed} {looked_at}");
+    assert!(looked_at < needed(range(4, 200)), "{looked_at}");
 }
 
 #[test]

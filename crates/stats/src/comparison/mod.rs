@@ -411,7 +411,8 @@ fn compare_values(
         }
         None => (Test::Welch, statistics::welch(&of_a, &of_b)),
     };
-    let look = Look::after(of_a.len().min(of_b.len()), range(runs_a, runs_b));
+    let range = repeat_range(runs_a.iter().chain(runs_b).copied());
+    let look = Look::after(of_a.len().min(of_b.len()), range);
     let difference = difference.map(|difference| difference.at(look));
     let is_tested = difference.is_some() && of_a.len().min(of_b.len()) >= RUNS_MIN;
     let mut found = Comparison {
@@ -444,9 +445,8 @@ fn compare_values(
 
 /// The range of repeats of these runs, if they end once a verdict is reached; of several ranges, the
 /// widest.
-fn range(runs_a: &[&Run], runs_b: &[&Run]) -> Option<RepeatRange> {
-    let ranges = runs_a.iter().chain(runs_b);
-    let ranges = ranges.filter_map(|run| run.rules.repeats);
+pub fn repeat_range<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Option<RepeatRange> {
+    let ranges = runs.into_iter().filter_map(|run| run.rules.repeats);
     ranges.reduce(RepeatRange::and)
 }
 

@@ -139,7 +139,7 @@ fn of_two<'r>(
     let ratio = statistics::peak_ratio(
         &count_runs(of_a),
         &count_runs(of_b),
-        super::range(&every(of_a), &every(of_b)),
+        super::repeat_range(every(of_a).into_iter().chain(every(of_b))),
     );
     let [mean_a, mean_b] = found.centers.map(|center| center.value);
     let slope = ratio.map_or(0.0, |ratio| ratio.slope);

@@ -67,8 +67,8 @@ fn errors(runs: usize) -> (f64, f64) {
 
 /// The same for a difference that an unadjusted one-sided 95 % bound rules out: its distance from
 /// the true difference.
-pub fn smallest_ruled_out(noise: f64, runs: usize) -> Option<f64> {
-    smallest_beyond(noise, runs, 1.0 - SIGNIFICANCE, 0.0)
+pub fn smallest_ruled_out(noise: f64, (runs, look): (usize, Look)) -> Option<f64> {
+    smallest_beyond(noise, runs, 1.0 - look.nominal(2.0 * SIGNIFICANCE) / 2.0, 0.0)
 }
 
 fn smallest_beyond(noise: f64, runs: usize, quantile: f64, band: f64) -> Option<f64> {
@@ -106,10 +106,10 @@ mod tests {
     fn a_bound_on_one_side_rules_out_what_a_test_on_two_does_not_show() {
         // t(0.95, 6.667) = 1.9107, and 1.2816 sqrt(1 + 3.651 / 13.33) = 1.4464 is added:
         // 3.3571 x 0.03 x sqrt(2 / 5) = 0.06370.
-        let found = smallest_ruled_out(0.03, 5).unwrap();
+        let found = smallest_ruled_out(0.03, (5, Look::ONLY)).unwrap();
         assert!((found - 0.06577).abs() < 3e-4, "{found}");
         assert!(found < smallest_difference(0.03, (5, Look::ONLY), 1, 0.0).unwrap());
-        assert_eq!(smallest_ruled_out(0.03, 3), None);
+        assert_eq!(smallest_ruled_out(0.03, (3, Look::ONLY)), None);
     }
 
     #[test]

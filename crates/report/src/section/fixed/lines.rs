@@ -111,8 +111,12 @@ impl Fixed {
             )),
             (Reading::Exceeds, Reading::Within(most, _)) => Some(one(b, a, &at_least(*most))),
             (Reading::Within(most, _), Reading::Exceeds) => Some(one(a, b, &at_least(*most))),
-            (Reading::Exceeds, Reading::Interpolated(most)) => Some(one(b, a, &rate(*most))),
-            (Reading::Interpolated(most), Reading::Exceeds) => Some(one(a, b, &rate(*most))),
+            (Reading::Exceeds, Reading::Met(most) | Reading::Interpolated(most)) => {
+                Some(one(b, a, &rate(*most)))
+            }
+            (Reading::Met(most) | Reading::Interpolated(most), Reading::Exceeds) => {
+                Some(one(a, b, &rate(*most)))
+            }
             (Reading::Searched { answer: of_a, .. }, Reading::Searched { answer: of_b, .. }) => {
                 let ends = |answer: &Answer| (answer.low.unwrap_or(0.0), answer.high);
                 let ((low_a, high_a), (low_b, high_b)) = (ends(of_a), ends(of_b));

@@ -22,7 +22,10 @@ pub enum Reading<'g, 'a> {
     },
     /// By a search: the highest rate that held the limit and the lowest that did not.
     Searched { answer: Answer, is_quick: bool },
-    /// Read off the curve of a closed loop; a bound if the clients were the limit of a point.
+    /// Of a point of the curve of a closed loop that is exactly at the rate or latency; a bound if
+    /// the clients were the limit of a point.
+    Met(Bounded),
+    /// Between two points of the curve of a closed loop; a bound as of `Met`.
     Interpolated(Bounded),
     /// Of a latency that no point of the curve gets to: the most ops/s within it, and where they were
     /// measured.
@@ -56,7 +59,9 @@ impl WithinAt {
 impl Reading<'_, '_> {
     pub const fn value(&self) -> f64 {
         match self {
-            Self::Measured { value, .. } | Self::Interpolated(value) => value.value,
+            Self::Measured { value, .. } | Self::Met(value) | Self::Interpolated(value) => {
+                value.value
+            }
             Self::Within(value, _) => *value,
             Self::Searched { answer, .. } => match answer.low {
                 Some(low) => low,
@@ -71,7 +76,7 @@ impl Reading<'_, '_> {
     /// The number; `None` if there is none, as for a search without a result.
     pub fn bounded(&self) -> Option<Bounded> {
         Some(match self {
-            Self::Measured { value, .. } | Self::Interpolated(value) => *value,
+            Self::Measured { value, .. } | Self::Met(value) | Self::Interpolated(value) => *value,
             Self::Searched { answer, .. } => match (answer.low?, answer.high) {
                 (low, None) => Bounded::at_least(low),
                 (low, Some(_)) => Bounded::exact(low),
@@ -91,7 +96,8 @@ impl Reading<'_, '_> {
     pub const fn is_of_curve(&self) -> bool {
         matches!(
             self,
-            Self::Interpolated(_)
+            Self::Met(_)
+                | Self::Interpolated(_)
                 | Self::Within(..)
                 | Self::Exceeds
                 | Self::Below(_)
@@ -128,7 +134,7 @@ impl Reading<'_, '_> {
             Self::Searched { .. } => "measured by a search".to_owned(),
             Self::Interpolated(_) => "interpolated".to_owned(),
             Self::Within(_, at) => at.text().to_owned(),
-            Self::Exceeds | Self::Below(_) | Self::NotReached(_) => {
+            Self::Met(_) | Self::Exceeds | Self::Below(_) | Self::NotReached(_) => {
                 WithinAt::ClosedLoop.text().to_owned()
             }
         }
@@ -253,36 +259,31 @@ impl ClosedLoop {
 
     /// The latency at a rate. It is an upper bound if the clients were the limit, because the
     /// system would have reached the rate with fewer of them.
-    pub fn latency_at(&self, ops: f64) -> Option<Bounded> {
-        self.read(Bound::AtMost, |curve| reading::latency_at(curve, ops))
+    pub fn latency_at<'g, 'a>(&self, ops: f64) -> Option<Reading<'g, 'a>> {
+        let read = self.read(Bound::AtMost, |curve| reading::latency_at(curve, ops))?;
+        Some(self.reading(read, CurvePoint { ops, ns: read.value }))
     }
 
     /// The rate at a latency. It is a lower bound if the clients were the limit. `None` if a point with
     /// more ops/s is within the latency, which contradicts it.
-    pub fn ops_at(&self, ns: f64) -> Option<Bounded> {
+    pub fn ops_at<'g, 'a>(&self, ns: f64) -> Option<Reading<'g, 'a>> {
         let read = self.read(Bound::AtLeast, |curve| reading::ops_at(curve, ns))?;
         let is_exceeded = self.most_within(ns).is_some_and(|most| most > read.value);
-        (!is_exceeded).then_some(read)
+        let crossed = self.reading(read, CurvePoint { ops: read.value, ns });
+        (!is_exceeded).then_some(crossed)
     }
 
-    /// The most operations per second of any known point within a latency.
-    fn most_within(&self, ns: f64) -> Option<f64> {
-        let measured = self.points.iter().chain(&self.beyond);
-        let within = measured.filter(|point| point.ns <= ns);
-        within.map(|point| point.ops).reduce(f64::max)
-    }
-
-    /// The most operations per second within a latency that the rising branch does not cross, also
-    /// after a fall or a gap, or whose crossing a point contradicts.
-    pub fn ops_within(&self, ns: f64) -> Option<f64> {
-        let crossing = reading::ops_at(&self.points, ns);
-        let most = self.most_within(ns);
-        let is_contradicted = most.zip(crossing).is_some_and(|(most, read)| most > read);
-        if is_contradicted || !reading::crosses(&self.points, ns) {
-            most
+    fn reading<'g, 'a>(&self, read: Bounded, at: CurvePoint) -> Reading<'g, 'a> {
+        if self.points.contains(&at) {
+            Reading::Met(read)
         } else {
-            reading::ops_within(&self.points, ns)
+            Reading::Interpolated(read)
         }
+    }
+
+    /// The most operations per second of any known point within a latency, also after a fall or a gap.
+    pub fn most_within(&self, ns: f64) -> Option<f64> {
+        reading::most_within(self.points.iter().chain(&self.beyond), ns)
     }
 
     /// The latency at the first point, if that has more ops/s than a rate.
