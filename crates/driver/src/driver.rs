@@ -242,6 +242,37 @@ pub struct Driver {
     pub reshapes: fn(&Settings) -> bool,
     /// The semantics that the settings imply, if they do. The plan must not contradict them.
     pub semantics: fn(&Settings) -> Option<Semantics>,
+    /// Snapshots of the records; `None` if the server has none.
+    pub snapshot: Option<SnapshotCommand>,
+}
+
+/// The words of the command that each of so many machines of a server runs for a step.
+pub type SnapshotCommand = fn(&Params, SnapshotStep, machines: usize) -> Result<Vec<String>, Error>;
+
+/// What a machine of a server does with a snapshot of the records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SnapshotStep {
+    /// Makes it, in place of an earlier one.
+    Keep,
+    /// Succeeds if it is there.
+    Look,
+    /// Brings back the records, after they were removed.
+    Restore,
+    /// Removes it.
+    Remove,
+}
+
+impl SnapshotStep {
+    /// The word for it in commands.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Keep => "keep",
+            Self::Look => "look",
+            Self::Restore => "restore",
+            Self::Remove => "remove",
+        }
+    }
 }
 
 impl Driver {

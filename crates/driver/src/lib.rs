@@ -29,6 +29,7 @@ pub use allocator::{allocator_facts, allocator_remark};
 pub use data::{DataSet, Schema};
 pub use driver::{
     Access, Clients, Confirm, DataFiles, Driver, Identity, Params, Place, Semantics, ServerLook,
+    SnapshotStep,
 };
 pub use error::Error;
 pub use hint::did_you_mean;

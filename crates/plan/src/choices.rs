@@ -59,17 +59,20 @@ pub enum Restore {
     Checkpoint,
     /// From a copy of all files.
     Copy,
+    /// From a snapshot that the server makes.
+    Snapshot,
     /// By a command of the plan.
     Command,
 }
 
 impl Restore {
     /// Every one.
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 6] = [
         Self::None,
         Self::Reload,
         Self::Checkpoint,
         Self::Copy,
+        Self::Snapshot,
         Self::Command,
     ];
     /// The names in plans.
@@ -78,6 +81,7 @@ impl Restore {
         Self::Reload.name(),
         Self::Checkpoint.name(),
         Self::Copy.name(),
+        Self::Snapshot.name(),
         Self::Command.name(),
     ];
 
@@ -89,6 +93,7 @@ impl Restore {
             Self::Reload => "reload",
             Self::Checkpoint => "checkpoint",
             Self::Copy => "copy",
+            Self::Snapshot => "snapshot",
             Self::Command => "command",
         }
     }
@@ -96,7 +101,10 @@ impl Restore {
     /// Whether the loaded data set is kept, so that it can be put back without a load.
     #[must_use]
     pub const fn keeps(self) -> bool {
-        matches!(self, Self::Checkpoint | Self::Copy | Self::Command)
+        matches!(
+            self,
+            Self::Checkpoint | Self::Copy | Self::Snapshot | Self::Command
+        )
     }
 
     /// Whether files beside the data set keep it.

@@ -11,6 +11,7 @@ use crate::{
     },
     error::in_one_line,
     prepare::{self, WhoseChanges},
+    servers::Servers,
     service::ServiceLog,
     sweep::lock_existing,
 };
@@ -21,8 +22,9 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 use tailmark_driver::{LockedFile, db};
+use tailmark_engine::{Observer, Stop};
 use tailmark_model::{Fact, Kind, System, finding, number};
-use tailmark_plan::{Plan, named_at_rank};
+use tailmark_plan::{Plan, Restore, SystemPlan, named_at_rank};
 use tailmark_study::{Error as ResultsError, OwnFiles, Study, left_drafts, own_files::Held};
 
 /// A setting of servers that is not taken from a study alone. A stranger's study could otherwise
@@ -53,8 +55,12 @@ pub enum Results {
 }
 
 /// What a study created and still exists. Its run directory is locked as long as this lives.
-pub struct Cleaning {
+pub struct Cleaning<'a> {
+    /// The plan, if it restores by snapshots.
+    restoring: Option<&'a Plan>,
     remains: Vec<Remains>,
+    /// Systems with a snapshot on the machines of their servers.
+    snapshots: Vec<String>,
     groups: Vec<PathBuf>,
     has_changes: bool,
     results: Vec<PathBuf>,
@@ -65,14 +71,16 @@ pub struct Cleaning {
     _lock: LockedFile,
 }
 
-impl Cleaning {
+impl<'a> Cleaning<'a> {
     /// Looks up what the study of a run directory created. Changes nothing. Passwords of servers
-    /// come from `plan`.
+    /// and the command for snapshots come from `plan`.
     ///
     /// # Errors
     /// If a run is in progress there, or the study cannot be read or has no id.
-    pub fn look(out: &Path, plan: Option<&Plan>, results: Results) -> Result<Self, Error> {
+    pub fn look(out: &Path, plan: Option<&'a Plan>, results: Results) -> Result<Self, Error> {
         let study = Study::open_read_only(out)?;
+        let is_restoring = |plan: &&Plan| plan.dataset.restore.how == Restore::Snapshot;
+        let restoring = plan.filter(is_restoring);
         let lock = lock_existing(out)?;
         let header = study.header()?;
         let id = header.id;
@@ -82,6 +90,7 @@ impl Cleaning {
             });
         }
         let (mut remains, mut not_touched, mut may_be_left) = (Vec::new(), Vec::new(), Vec::new());
+        let mut snapshots = Vec::new();
         let hosts = hosts(&study)?;
         let loads = study.loads()?;
         let points = study.point_keys()?;
@@ -98,7 +107,15 @@ impl Cleaning {
                     continue;
                 }
                 match look_at(&system, &place, plan, &id) {
+                    Ok(Some(found)) if found.has_snapshot && restoring.is_none() => {
+                        let why = "its server has a snapshot, which is removed first, by the \
+                                   command of the plan: `tailmark clean PLAN.toml`";
+                        may_be_left.push(place.clone());
+                        not_touched.push((place, why.to_owned()));
+                    }
                     Ok(found) => {
+                        let has_snapshot = found.as_ref().is_some_and(|found| found.has_snapshot);
+                        snapshots.extend(has_snapshot.then(|| system.name.clone()));
                         let kept = found.iter().flat_map(|found| &found.kept);
                         let why = "it holds something of another program";
                         not_touched.extend(kept.map(|kept| (kept.clone(), why.to_owned())));
@@ -132,7 +149,9 @@ impl Cleaning {
             not_touched.push(("this machine".to_owned(), why.to_owned()));
         }
         Ok(Self {
+            restoring,
             remains,
+            snapshots,
             not_touched,
             may_be_left,
             groups: tailmark_machine::left_groups(),
@@ -151,8 +170,10 @@ impl Cleaning {
     /// What would be removed, one line each.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
+        let line = |system: &String| format!("the snapshot of system `{system}`");
+        let mut lines: Vec<String> = self.snapshots.iter().map(line).collect();
         let data = self.remains.iter().flat_map(|remains| &remains.lines);
-        let mut lines: Vec<String> = data.cloned().collect();
+        lines.extend(data.cloned());
         let path = |path: &PathBuf| format!("`{}`", path.display());
         if self.has_changes {
             lines.push("changes that `tailmark restore` undoes".to_owned());
@@ -167,6 +188,17 @@ impl Cleaning {
     /// removed, and why.
     pub fn remove(self, log: &dyn Fn(&str)) -> Vec<String> {
         let mut failed = Vec::new();
+        let snapshots = self
+            .restoring
+            .iter()
+            .flat_map(|plan| self.snapshots.iter().map(move |system| (*plan, system)));
+        for (plan, system) in snapshots {
+            if let Err(error) = remove_snapshot(plan, system) {
+                // Without the table, its snapshot could not be found again.
+                return vec![in_one_line(&error)];
+            }
+            log(&format!("removed the snapshot of system `{system}`"));
+        }
         for remains in self.remains {
             if let Err(error) = remains.remove(log) {
                 failed.push(in_one_line(&error));
@@ -304,6 +336,20 @@ fn look_at(
         settings,
     };
     named.remains(study)
+}
+
+/// Removes the snapshot of a system from the machines of its server.
+fn remove_snapshot(plan: &Plan, system: &str) -> Result<(), Error> {
+    struct Silent;
+    impl Observer for Silent {}
+    let named = |other: &SystemPlan| other.name == system;
+    let Some(own) = plan.systems.iter().find(|own| named(own)) else {
+        return Ok(());
+    };
+    let stop = Stop::new();
+    let servers = Servers::connect(plan, named, (&Silent, &stop))?;
+    servers.refuse(own)?;
+    Dataset::new(plan, own).remove_snapshot(&servers.of(own), &stop)
 }
 
 /// What the study of a plan left on the disks of this machine: `444 MB in /dev/shm/a`, each place

@@ -16,6 +16,7 @@ mod own;
 mod redis;
 mod replaced;
 mod services;
+mod snapshots;
 mod sweeps;
 
 use tailmark_testing::Program;

@@ -35,6 +35,7 @@ pub const DRIVER: Driver = Driver {
     tells_nodes: true,
     reshapes: |_| false,
     semantics: |_| None,
+    snapshot: None,
 };
 
 struct Null;

@@ -138,6 +138,10 @@ impl RestorePlan {
     /// Why a system cannot be restored so.
     fn refusal(&self, system: &SystemPlan) -> Option<String> {
         let driver = system.driver;
+        if self.how == Restore::Snapshot && driver.snapshot.is_none() {
+            let why = "driver `{}` has no snapshots; use \"checkpoint\", \"reload\" or \"command\"";
+            return Some(why.replace("{}", driver.name));
+        }
         if !self.how.keeps_files() {
             return None;
         }

@@ -59,6 +59,8 @@ pub(crate) struct Remains {
     pub lines: Vec<String>,
     /// What was created for the data, but holds something of another program and stays.
     pub kept: Vec<String>,
+    /// Whether the machines of its server have a snapshot of it.
+    pub has_snapshot: bool,
 }
 
 /// Why a place is left alone.
@@ -148,6 +150,7 @@ impl NamedPlace<'_> {
             stamped: text,
             lines,
             kept: Vec::new(),
+            has_snapshot: false,
         })
     }
 
@@ -250,6 +253,7 @@ impl NamedPlace<'_> {
         });
         let kept = kept.collect();
         let line = |statement| format!("at {place}: {statement}");
+        let has_snapshot = marker.kept && self.driver.snapshot.is_some();
         Ok(Remains {
             store: Store::Server,
             driver: self.driver,
@@ -259,6 +263,7 @@ impl NamedPlace<'_> {
             stamped: None,
             lines: statements.into_iter().map(line).collect(),
             kept,
+            has_snapshot,
         })
     }
 

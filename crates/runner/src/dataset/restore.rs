@@ -1,5 +1,5 @@
-//! Keeps a data set as it was loaded, and restores it: by files beside it ([`super::start`]) or by a
-//! command of the plan.
+//! Keeps a data set as it was loaded, and restores it: by files beside it ([`super::start`]), by a
+//! snapshot of its server, or by a command of the plan.
 //!
 //! The marker promises nothing while data is put back. So a killed restore leaves a start from
 //! which the next run restores, or a load.
@@ -11,15 +11,19 @@ use std::{
     io::{self, Read, Seek},
     os::unix::process::CommandExt,
     process::{Command, Stdio},
-    sync::PoisonError,
+    sync::{Arc, PoisonError},
     thread,
     time::Duration,
 };
+use tailmark_driver::SnapshotStep;
 use tailmark_engine::Stop;
 use tailmark_plan::Restore;
+use tailmark_remote::{Command as Remote, Server, Signal as RemoteSignal};
 
 /// How often a running command is looked at.
 const LOOK: Duration = Duration::from_millis(20);
+/// How long a look at a command on another machine waits there.
+const LOOK_THERE: Duration = Duration::from_secs(1);
 /// The most that an error shows of what a command printed.
 const PRINTED_MAX: usize = 300;
 
@@ -59,28 +63,39 @@ impl Dataset<'_> {
             Restore::None | Restore::Reload => Ok(false),
             Restore::Checkpoint | Restore::Copy => self.has_start_files(),
             // Of a database that stores nothing, no marker can tell.
-            Restore::Command => Ok(!self.is_kept() || self.read()?.0.is_some_and(|own| own.kept)),
+            Restore::Snapshot | Restore::Command => {
+                Ok(!self.is_kept() || self.read()?.0.is_some_and(|own| own.kept))
+            }
         }
     }
 
-    /// Keeps the loaded data set; false if it was stopped.
+    /// Keeps the loaded data set; false if it was stopped. `machines` are those of its server.
     ///
     /// # Errors
     /// If it cannot be kept.
-    pub fn keep(&self, stop: &Stop) -> Result<bool, Error> {
+    pub fn keep(&self, machines: &[Arc<Server>], stop: &Stop) -> Result<bool, Error> {
         match self.restore() {
             Restore::None | Restore::Reload => Ok(true),
             Restore::Checkpoint | Restore::Copy => self.keep_files(stop),
-            Restore::Command => {
-                if !self.run_command("keep", stop)? {
-                    return Ok(false);
+            Restore::Snapshot | Restore::Command => {
+                let is_done = self.run(SnapshotStep::Keep, machines, stop)?
+                    && (self.restore() == Restore::Command
+                        || self.run(SnapshotStep::Look, machines, stop)?);
+                if is_done {
+                    self.set_kept(true)?;
                 }
-                if let Some(mut own) = self.read()?.0 {
-                    own.kept = true;
-                    self.put_marker(&own)?;
-                }
-                Ok(true)
+                Ok(is_done)
             }
+        }
+    }
+
+    fn set_kept(&self, kept: bool) -> Result<(), Error> {
+        match self.read()?.0 {
+            Some(mut own) => {
+                own.kept = kept;
+                self.put_marker(&own)
+            }
+            None => Ok(()),
         }
     }
 
@@ -91,24 +106,55 @@ impl Dataset<'_> {
     /// If it cannot be restored.
     pub fn put_back(
         &self,
+        machines: &[Arc<Server>],
         note: &dyn Fn() -> Result<(), Error>,
         stop: &Stop,
     ) -> Result<bool, Error> {
-        if self.restore() != Restore::Command {
+        if self.restore().keeps_files() {
             return self.put_back_files(note, stop);
         }
         let own = self.read()?.0;
+        if self.restore() == Restore::Snapshot
+            && !self.run_or(SnapshotStep::Look, machines, stop, || self.set_kept(false))?
+        {
+            return Ok(false);
+        }
         if let Some(own) = &own {
             self.put_marker(&own.emptied())?;
         }
         note()?;
-        if !self.run_command("restore", stop)? {
+        if self.restore() == Restore::Snapshot {
+            (self.system.driver.destroy)(&self.params, &|_| Ok(()))?;
+        }
+        if !self.run(SnapshotStep::Restore, machines, stop)? {
             return Ok(false);
         }
         if let Some(own) = own {
             self.put_marker(&own.restored(self.system.data.records))?;
         }
         Ok(true)
+    }
+
+    /// Removes what was kept, before the data set is loaded again.
+    ///
+    /// # Errors
+    /// If it cannot be removed, or if the plan keeps files and foreign data is in the way.
+    pub fn remove_kept(&self, machines: &[Arc<Server>], stop: &Stop) -> Result<(), Error> {
+        if self.restore() != Restore::Snapshot {
+            return self.remove_start();
+        }
+        if self.read()?.0.is_some_and(|own| own.kept) {
+            self.remove_snapshot(machines, stop)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the snapshot from the machines of the server.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub fn remove_snapshot(&self, machines: &[Arc<Server>], stop: &Stop) -> Result<(), Error> {
+        self.run(SnapshotStep::Remove, machines, stop).map(drop)
     }
 
     /// Writes this marker in place of the one that is there.
@@ -123,54 +169,152 @@ impl Dataset<'_> {
         Ok(())
     }
 
-    /// Runs the plan's command; false if it was stopped, which ends it.
-    fn run_command(&self, does: &str, stop: &Stop) -> Result<bool, Error> {
-        let words = self.plan.dataset.restore.words(does).unwrap_or_default();
-        let failed = |why: String| {
-            Error::Restore(RestoreError::Failed {
-                system: self.system.name.clone(),
-                does: does.to_owned(),
-                why,
-            })
+    /// Carries out a step on the machines of the server, or by the plan's command here; false if it
+    /// was stopped, which ends the command.
+    fn run(
+        &self,
+        step: SnapshotStep,
+        machines: &[Arc<Server>],
+        stop: &Stop,
+    ) -> Result<bool, Error> {
+        self.run_or(step, machines, stop, || Ok(()))
+    }
+
+    /// The same; calls `failing` before it fails.
+    fn run_or(
+        &self,
+        step: SnapshotStep,
+        machines: &[Arc<Server>],
+        stop: &Stop,
+        failing: impl Fn() -> Result<(), Error>,
+    ) -> Result<bool, Error> {
+        let count = machines.len().max(1);
+        let words = match self.system.driver.snapshot {
+            Some(command) if self.restore() == Restore::Snapshot => {
+                command(&self.params, step, count)?
+            }
+            _ => {
+                let words = self.plan.dataset.restore.words(step.name());
+                words.unwrap_or_default()
+            }
         };
-        let unread = |source: io::Error| failed(in_one_line(&source));
-        let mut printed = tempfile::tempfile().map_err(unread)?;
-        let [out, err] =
-            [printed.try_clone(), printed.try_clone()].map(|file| file.map_err(unread));
+        // The plan's command runs here.
+        let there = machines
+            .iter()
+            .filter(|_| self.restore() == Restore::Snapshot);
+        let mut ended: Vec<Ended> = Vec::new();
+        for machine in there {
+            ended.push(run_there(machine, &words, stop).unwrap_or_else(Ended::Failed));
+        }
+        if ended.is_empty() {
+            ended.push(
+                self.run_here(&words, stop)
+                    .unwrap_or_else(|why| Ended::Failed(in_one_line(&why))),
+            );
+        }
+        for one in ended {
+            match one {
+                Ended::Well => {}
+                Ended::Stopped => return Ok(false),
+                Ended::Failed(why) => {
+                    failing()?;
+                    return Err(Error::Restore(RestoreError::Failed {
+                        system: self.system.name.clone(),
+                        how: self.restore().name(),
+                        does: if step == SnapshotStep::Look {
+                            "find"
+                        } else {
+                            step.name()
+                        },
+                        why,
+                    }));
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Runs a command here.
+    fn run_here(&self, words: &[String], stop: &Stop) -> io::Result<Ended> {
+        let mut printed = tempfile::tempfile()?;
+        let (out, err) = (printed.try_clone()?, printed.try_clone()?);
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]);
         command.env("TAILMARK_SYSTEM", &self.system.name);
         command.env("TAILMARK_PLACE", self.params.location.to_string());
-        command.stdin(Stdio::null()).stdout(out?).stderr(err?);
+        command.stdin(Stdio::null()).stdout(out).stderr(err);
         // Ctrl-C ends the sweep, which ends the command.
-        let mut child = command.process_group(0).spawn().map_err(unread)?;
+        let mut child = command.process_group(0).spawn()?;
         let status = loop {
-            if let Some(status) = child.try_wait().map_err(unread)? {
+            if let Some(status) = child.try_wait()? {
                 break status;
             }
             if stop.requested() {
                 let group = Pid::from_raw(child.id().cast_signed());
-                let ended = group.map_or(Ok(()), |group| kill_process_group(group, Signal::KILL));
-                ended.map_err(|errno| unread(errno.into()))?;
-                child.wait().map_err(unread)?;
-                return Ok(false);
+                group.map_or(Ok(()), |group| kill_process_group(group, Signal::KILL))?;
+                child.wait()?;
+                return Ok(Ended::Stopped);
             }
             thread::sleep(LOOK);
         };
         if status.success() {
-            return Ok(true);
+            return Ok(Ended::Well);
         }
         let mut text = Vec::new();
-        let read = printed
-            .rewind()
-            .and_then(|()| printed.read_to_end(&mut text));
-        read.map_err(unread)?;
-        let text = String::from_utf8_lossy(&text);
-        let end: String = text.trim().chars().rev().take(PRINTED_MAX).collect();
+        printed.rewind()?;
+        printed.read_to_end(&mut text)?;
+        Ok(Ended::failed(
+            &status.to_string(),
+            &String::from_utf8_lossy(&text),
+        ))
+    }
+}
+
+/// How a command ended.
+enum Ended {
+    /// It succeeded.
+    Well,
+    /// A stop was requested, which ended it.
+    Stopped,
+    /// Why it failed.
+    Failed(String),
+}
+
+impl Ended {
+    /// A failure, with the end of what the command printed.
+    fn failed(status: &str, printed: &str) -> Self {
+        let end: String = printed.trim().chars().rev().take(PRINTED_MAX).collect();
         let end: String = end.chars().rev().collect();
-        Err(failed(match end.as_str() {
-            "" => status.to_string(),
+        Self::Failed(match end.as_str() {
+            "" => status.to_owned(),
             end => format!("{status}; it printed: {}", end.replace('\n', "; ")),
-        }))
+        })
+    }
+}
+
+/// Runs a command on a machine of the server. If the connection is lost meanwhile, it has failed: how
+/// it ended is unknown.
+fn run_there(machine: &Arc<Server>, words: &[String], stop: &Stop) -> Result<Ended, String> {
+    let lost = machine.losses();
+    let why = |error: tailmark_remote::Error| {
+        format!("on `{}`: {}", machine.login(), in_one_line(&error))
+    };
+    let command = Remote::start(machine, words).map_err(why)?;
+    loop {
+        match command.ended(LOOK_THERE).map_err(why)? {
+            _ if machine.losses() > lost => {
+                return Err(format!("the connection to `{}` was lost", machine.login()));
+            }
+            Some(true) => return Ok(Ended::Well),
+            Some(false) => {
+                let status = format!("it failed on `{}`", machine.login());
+                return Ok(Ended::failed(&status, &command.printed(0).0));
+            }
+            None if stop.requested() => {
+                command.signal(RemoteSignal::Kill).map_err(why)?;
+                return Ok(Ended::Stopped);
+            }
+            None => {}
+        }
     }
 }

@@ -38,7 +38,7 @@ impl Dataset<'_> {
     pub(super) fn refuse_reload(&self) -> Result<(), Error> {
         let (sweep, before) = (&self.plan.sweep, self.plan.dataset.restore.before);
         let is_once = before == RestoreBefore::Repeat && sweep.repeats == 1;
-        let reloads = self.restore() == Restore::Reload && !is_once;
+        let reloads = matches!(self.restore(), Restore::Reload | Restore::Snapshot) && !is_once;
         let mut workloads = sweep.workloads.iter();
         if self.plan.dataset.adopt != Adopt::No
             || !(reloads || workloads.any(|workload| workload.starts_empty()))

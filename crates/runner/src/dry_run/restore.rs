@@ -45,6 +45,14 @@ pub(super) fn steps(plan: &Plan, system: &SystemPlan, known: &SystemFacts) -> Ve
             )),
             "start from the copy",
         ),
+        Restore::Snapshot => (
+            Some(format!(
+                "keep a snapshot of the loaded data with `{}` on each node, by hard links: up to \
+                 {bytes} more",
+                system.settings.text("nodetool").unwrap_or("nodetool")
+            )),
+            "TRUNCATE, then import the snapshot",
+        ),
         Restore::Command => (
             Some("keep the loaded data: dataset.restore_command with `keep`".to_owned()),
             "dataset.restore_command with `restore`",
@@ -94,7 +102,7 @@ pub(super) fn time(plan: &Plan, systems: &[SystemWork<'_>]) -> Option<(String, D
             Restore::Copy => {
                 Duration::from_secs(kept_bytes(&work.system.data).div_ceil(COPY_BYTES_PER_SEC))
             }
-            Restore::None | Restore::Reload | Restore::Command => continue,
+            Restore::None | Restore::Reload | Restore::Snapshot | Restore::Command => continue,
         };
         let times = u32::try_from(work.restores).unwrap_or(u32::MAX);
         all = all.saturating_add(each.saturating_mul(times));

@@ -13,16 +13,18 @@ pub enum RestoreError {
         /// Why not, and what to do.
         why: String,
     },
-    /// The plan's command did not keep or restore it.
+    /// A command did not keep or restore it.
     #[error(
-        "system `{system}`: dataset.restore_command failed to {does} the data set: {why}. Run the \
+        "system `{system}`: dataset.restore = `{how}` failed to {does} the data set: {why}. Run the \
          same command again to resume"
     )]
     Failed {
         /// The system's name.
         system: String,
-        /// `keep` or `restore`.
-        does: String,
+        /// The way.
+        how: &'static str,
+        /// `keep`, `find`, `restore` or `remove`.
+        does: &'static str,
         /// How it ended, and what it printed.
         why: String,
     },

@@ -161,13 +161,13 @@ impl<'a> Sweeper<'a> {
             }
             Make::Load => self.load_and_keep(state, point),
             Make::LoadAgain => {
-                dataset.remove_start()?;
+                dataset.remove_kept(&self.servers.of(system), self.stop)?;
                 dataset.remove()?;
                 let remove = |name| Command::Remove { system: name };
                 self.ranks.each_of_own(system, remove)?;
                 self.load_and_keep(state, point)
             }
-            Make::Keep => self.keep(dataset),
+            Make::Keep => self.keep(dataset, system),
             Make::Restore => self.restore(state, point),
         };
         if !is_made? {
@@ -187,15 +187,15 @@ impl<'a> Sweeper<'a> {
         } = state;
         Ok(self.wait_until_made(dataset, system)?
             && self.load(dataset, system, point)?
-            && self.keep(dataset)?)
+            && self.keep(dataset, system)?)
     }
 
     /// Keeps the start of a data set, if the plan restores it; false if it was stopped.
-    fn keep(&self, dataset: &Dataset<'_>) -> Result<bool, Error> {
+    fn keep(&self, dataset: &Dataset<'_>, system: &SystemPlan) -> Result<bool, Error> {
         if dataset.restore().keeps() {
             self.observer.step("keeping the data set as it was loaded");
         }
-        dataset.keep(self.stop)
+        dataset.keep(&self.servers.of(system), self.stop)
     }
 
     /// Restores a data set from its start; false if it was stopped.
@@ -205,7 +205,7 @@ impl<'a> Sweeper<'a> {
         } = state;
         self.observer.step("restoring the data set");
         let note = || self.keep_repeat(system, point);
-        if !dataset.put_back(&note, self.stop)? {
+        if !dataset.put_back(&self.servers.of(system), &note, self.stop)? {
             return Ok(false);
         }
         let place = system.location.path();

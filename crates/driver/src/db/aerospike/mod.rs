@@ -68,6 +68,7 @@ pub const DRIVER: Driver = Driver {
     tells_nodes: false,
     reshapes: settings::replaces,
     semantics: settings::semantics,
+    snapshot: None,
 };
 
 /// How long a truncated set may take to become empty.

@@ -16,6 +16,7 @@ mod row;
 mod schema;
 mod session;
 mod settings;
+mod snapshot;
 mod statistics;
 
 use crate::{
@@ -70,6 +71,7 @@ pub const DRIVER: Driver = Driver {
     tells_nodes: true,
     reshapes: |_| false,
     semantics: |_| None,
+    snapshot: Some(snapshot::command),
 };
 
 /// A cluster.

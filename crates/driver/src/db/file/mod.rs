@@ -101,6 +101,7 @@ pub const DRIVER: Driver = Driver {
     tells_nodes: false,
     reshapes: |_| false,
     semantics: |_| None,
+    snapshot: None,
 };
 
 fn is_uring(settings: &Settings) -> bool {

@@ -74,6 +74,7 @@ pub const DRIVER: Driver = Driver {
     tells_nodes: false,
     reshapes: |_| false,
     semantics: |_| None,
+    snapshot: None,
 };
 
 /// One server, or the masters of a cluster.

@@ -96,6 +96,7 @@ pub const DRIVER: Driver = Driver {
     tells_nodes: false,
     reshapes: |_| false,
     semantics: |_| None,
+    snapshot: None,
 };
 
 /// An open database, for callers that need features which only RocksDB has.
