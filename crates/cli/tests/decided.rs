@@ -82,7 +82,10 @@ fn a_point_has_repeats_until_its_verdicts_are_decided() {
     let page = fs::read_to_string(dir.path().join("out/report.md"));
     let page = page.unwrap_or_else(|_| err(&report));
     let ended = format!("Verdicts on ops/s were decided after {at_1} of at most 20 repeats");
-    assert_says(&page, &[&ended, "at 5 threads they are open after 20"]);
+    assert_says(
+        &page,
+        &[&ended, "at 5 threads those on ops/s are open after 20"],
+    );
 }
 
 #[test]

@@ -403,7 +403,10 @@ fn what_is_in_the_way_of_a_start_is_refused_and_left_alone() {
         )
         .unwrap();
     });
-    refused("a foreign file beside the data", &["foreign"], &|start| {
+    refused("a file less", &["CURRENT` there is missing"], &|start| {
+        fs::remove_file(start.join("data/CURRENT")).unwrap();
+    });
+    refused("a file beside the data", &["foreign"], &|start| {
         fs::write(start.join("notes"), "text").unwrap();
     });
 }
@@ -453,6 +456,66 @@ fn clean_removes_the_start_and_what_a_killed_run_left_of_it() {
         let cleaned = clean(&["--yes"]);
         assert!(cleaned.status.success(), "{}", err(&cleaned));
         assert!(!bench.place().exists(), "{:?}", listing(&bench.place()));
+    }
+}
+
+#[test]
+fn what_clean_leaves_of_a_start_is_named_and_the_space_of_a_start_counts() {
+    let bench = Bench::new();
+    let run = bench.run("out", "copy", &[]);
+    succeeded(&run);
+    let bytes = |place: PathBuf| files(&place).values().sum::<u64>();
+    let data = bytes(bench.place().join("rocksdb")) + bytes(bench.start().join("data"));
+    let left = err(&run) + &out(&run);
+    let left = left.lines().find_map(|line| line.strip_prefix("left: "));
+    let stated = left
+        .and_then(|line| line.split(" in ").next())
+        .unwrap_or_default();
+    let (number, unit) = stated.split_once(' ').unwrap_or_default();
+    let factor = f64::from(if unit == "MiB" { 1 << 20 } else { 1 << 10 });
+    let ratio = number.parse::<f64>().unwrap() * factor / data as f64;
+    assert!((0.95..1.05).contains(&ratio), "{stated} of {data} bytes");
+    fs::remove_file(bench.start().join("made-by-tailmark")).unwrap();
+    let cleaned = Command::new(PROGRAM)
+        .arg("clean")
+        .arg(bench.path("out"))
+        .arg("--yes")
+        .output();
+    let cleaned = cleaned.unwrap();
+    succeeded(&cleaned);
+    assert_says(&out(&cleaned), &["not touched: ", "rocksdb.tailmark-start"]);
+    assert!(bench.start().join("data").exists());
+}
+
+#[test]
+fn a_command_of_the_plan_does_not_outlive_a_killed_run() {
+    let bench = Bench::new();
+    let pid = bench.path("pid");
+    let command = format!(
+        "--set=dataset.restore_command='[ \"$1\" = keep ] || {{ sleep 600 & echo $! >{0}.part; mv {0}.part {0}; wait; }}'",
+        pid.display()
+    );
+    let more = ["--set=dataset.restore='command'", &command];
+    let mut run = Command::new(PROGRAM);
+    run.args(bench.arguments("out", &more))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let mut run = run.spawn().unwrap();
+    while !pid.exists() {
+        assert!(
+            run.try_wait().unwrap().is_none(),
+            "it ended before it restored anything"
+        );
+        thread::sleep(Duration::from_millis(20));
+    }
+    let sleeping = fs::read_to_string(&pid).unwrap();
+    let process = PathBuf::from(format!("/proc/{}", sleeping.trim()));
+    assert!(process.exists());
+    run.kill().unwrap();
+    run.wait().unwrap();
+    // It ends at once; a test that waits without end shows that it does not.
+    while process.join("exe").exists() {
+        thread::sleep(Duration::from_millis(20));
     }
 }
 

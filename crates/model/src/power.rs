@@ -109,7 +109,7 @@ fn covers(series: &Series, end_s: f64) -> bool {
 fn watts(series: &Series, phase: &Phase) -> Option<f64> {
     match series.kind {
         SeriesKind::Counter => series.mean_rate(phase.duration_s),
-        SeriesKind::Gauge => series.mean(phase.duration_s),
+        SeriesKind::Gauge => series.mean_over_time(phase.duration_s),
     }
 }
 

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use tailmark_model::{Bounded, Metric, PointKey, PointName, Ratios, ReportSettings};
 use tailmark_stats::{
     Comparison, Run, Verdict,
-    comparison::{Place, judged_points, repeat_range},
+    comparison::{Place, Sought, judged_points, repeat_range},
     comparisons,
     statistics::RUNS_MIN,
 };
@@ -24,7 +24,7 @@ pub(crate) struct Comparisons {
     pub ratios: Option<Ratios>,
     /// Of repeats that end once a verdict is reached, the most, and the points at which verdicts were
     /// sought, each with whether one is open.
-    pub until_decided: Option<(u32, BTreeMap<PointName, bool>)>,
+    pub until_decided: Option<(u32, BTreeMap<PointName, Sought>)>,
 }
 
 impl Comparisons {

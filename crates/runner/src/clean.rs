@@ -362,7 +362,7 @@ pub fn left_behind(plan: &Plan) -> Vec<String> {
         if let Some(place) = system.location.path()
             && dataset.is_own()
         {
-            *places.entry(place).or_default() += dataset.present();
+            *places.entry(place).or_default() += dataset.present() + dataset.start_bytes();
         }
     }
     let left = places.into_iter().filter(|(_, bytes)| *bytes > 0);

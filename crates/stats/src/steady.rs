@@ -16,8 +16,8 @@ pub use rounds::{ROUNDS_MAX, Round, Rounds};
 use series::{bytes_written, longest_cycle_s, mean_pending};
 use std::time::Duration;
 use tailmark_model::{
-    Interval, Kind, Metric, Phase, Series, Statistic, number,
-    quantile::{SAMPLES_SOLID, samples_beyond, value_at},
+    Failed, Interval, Kind, Metric, Phase, RankedLatencies, Series, Statistic, number,
+    quantile::{SAMPLES_SOLID, samples_beyond},
 };
 use windows::{Slots, Window};
 
@@ -272,12 +272,18 @@ impl ChosenLatency {
             .ceil()
     }
 
+    /// Failed requests rank above every success; a bound counts as its number.
     fn value(self, window: &Window<'_>) -> f64 {
         let latencies = window.latencies(self.kind);
-        match self.statistic.quantile {
-            Some(quantile) => value_at(&latencies, quantile.value) as f64,
-            None => latencies.mean(),
-        }
+        let ranked = RankedLatencies::new(&latencies).with_failed(Failed {
+            count: window.failed(self.kind),
+            ages: None,
+        });
+        let known = match self.statistic.quantile {
+            Some(quantile) => ranked.at_rank_of(quantile),
+            None => ranked.mean(),
+        };
+        known.map_or(0.0, |bounded| bounded.value)
     }
 }
 

@@ -61,7 +61,7 @@ impl Case {
             if repeat > RANGE.least {
                 let judged =
                     judged_points(&runs, &SYSTEMS, &ReportSettings::default(), EQUIVALENCE);
-                let still = judged.into_iter().filter(|(_, is_open)| *is_open);
+                let still = judged.into_iter().filter(|(_, sought)| sought.is_open());
                 let still: BTreeSet<PointName> = still.map(|(name, _)| name).collect();
                 open = Some(match open {
                     Some(open) => open.intersection(&still).cloned().collect(),

@@ -1,13 +1,16 @@
 //! When repeats and points ended, if they end once a verdict is reached and once figures are known.
 
 use crate::{
-    axis::{Axis, Step},
+    axis::Step,
     block::Text,
     compare,
     sweep::{SweepTable, WorkloadGrid},
 };
-use std::time::Duration;
-use tailmark_model::{LengthRange, PointName, number};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+use tailmark_model::{LengthRange, Metric, PointName, number};
 use tailmark_stats::steady::KNOWN_WIDTH;
 
 /// `Verdicts on ops/s were decided after 4 to 7 of at most 20 repeats`; where some are not, after how
@@ -21,23 +24,34 @@ pub fn ended(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
         cells.flat_map(|cell| cell.points.iter().map(|point| &point.key))
     };
     let repeats = |step: Step| keys(step).map(|key| key.repeat).max();
-    let is_open = |step: &Step| {
+    let verdicts = |step: &Step| {
         let own = keys(*step).filter_map(|key| judged.get(&PointName::from(key)));
-        own.copied().reduce(|one, other| one || other)
+        let each = own.flat_map(|sought| &sought.0);
+        let mut merged: BTreeMap<Metric, bool> = BTreeMap::new();
+        each.for_each(|(metric, is_open)| *merged.entry(*metric).or_default() |= is_open);
+        merged
     };
-    let sought = group.steps.iter();
-    let sought: Vec<(&Step, bool)> = sought
-        .filter_map(|step| Some((step, is_open(step)?)))
-        .collect();
+    let sought = group.steps.iter().map(|step| (step, verdicts(step)));
+    let sought: Vec<_> = sought.filter(|(_, own)| !own.is_empty()).collect();
     let is_of_one = sweep.data.headers.len() == 1;
     if !is_of_one || sought.iter().any(|(step, _)| repeats(**step) > Some(*most)) {
         return None;
     }
+    let has_open = |own: &BTreeMap<Metric, bool>| own.values().any(|is_open| *is_open);
     let steps = |wanted: bool| -> Vec<&Step> {
-        let own = sought.iter().filter(|(_, has_open)| *has_open == wanted);
+        let own = sought.iter().filter(|(_, own)| has_open(own) == wanted);
         own.map(|(step, _)| *step).collect()
     };
     let (open, decided) = (steps(true), steps(false));
+    // The metrics of the verdicts that were decided at these points, or that are open.
+    let on = |wanted: bool| {
+        let own = sought.iter().filter(|(_, own)| has_open(own) == wanted);
+        let metrics = own.flat_map(|(_, own)| own);
+        let metrics = metrics.filter(|(_, is_open)| **is_open == wanted);
+        let metrics: BTreeSet<Metric> = metrics.map(|(metric, _)| *metric).collect();
+        let titles: Vec<&str> = metrics.iter().map(|metric| metric.row().title).collect();
+        number::list(&titles)
+    };
     let range = |own: &[&Step]| {
         let counts = || own.iter().filter_map(|step| repeats(**step));
         Some(match (counts().min()?, counts().max()?) {
@@ -45,25 +59,22 @@ pub fn ended(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
             (least, highest) => format!("{least} to {highest}"),
         })
     };
-    let settings = &sweep.data.headers[0].settings.report;
-    let ops = (group.axis == Axis::Threads && group.rate.is_none()).then(|| "ops/s".to_owned());
-    let metric = settings.metric.map(|metric| metric.row().title.to_owned());
-    let on: Vec<String> = ops.into_iter().chain(metric).collect();
-    let on = number::list(&on.iter().map(String::as_str).collect::<Vec<_>>());
     let mut parts = Vec::new();
     if let Some(after) = range(&decided) {
         parts.push(format!(
-            "Verdicts on {on} were decided after {after} of at most {most} repeats"
+            "Verdicts on {} were decided after {after} of at most {most} repeats",
+            on(false)
         ));
     }
     if let Some(after) = range(&open) {
         let places = compare::places(&open.into_iter().copied().collect::<Vec<_>>());
         parts.push(if parts.is_empty() {
             format!(
-                "Verdicts on {on} are open after {after} of at most {most} repeats, at {places}"
+                "Verdicts on {} are open after {after} of at most {most} repeats, at {places}",
+                on(true)
             )
         } else {
-            format!("at {places} they are open after {after}")
+            format!("at {places} those on {} are open after {after}", on(true))
         });
     }
     (!parts.is_empty()).then(|| Text::plain(format!("{}.", parts.join("; "))))

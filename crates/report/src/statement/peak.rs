@@ -75,7 +75,10 @@ fn against_all(
     if !tied.is_empty() {
         let names: Vec<&str> = tied.iter().map(|other| other.system).collect();
         let within = compare::within(sweep.comparisons);
-        clauses.push(Text::plain(format!("is {within} of ")).and_strong(number::list(&names)));
+        let clause = Text::plain(format!("is {within} of ")).and_strong(number::list(&names));
+        let mut compared = tied.iter().filter_map(|other| compared(other));
+        let common = compared.find_map(|known| compare::over_common(group, &known));
+        clauses.push(over(clause, common));
     }
     let (clauses_apart, is_short) = apart_clauses(group, sweep, first, &apart);
     clauses.extend(clauses_apart);
@@ -110,6 +113,14 @@ fn against_all(
     ))
 }
 
+/// The clause, with the thread counts if peaks are compared over those in common.
+fn over(clause: Text, common: Option<String>) -> Text {
+    match common {
+        Some(counts) => clause.and(format!(" over the thread counts in common ({counts})")),
+        None => clause,
+    }
+}
+
 /// A clause for each of these, and whether those beyond the nearest share one.
 fn apart_clauses(
     group: &WorkloadGrid<'_>,
@@ -136,10 +147,7 @@ fn apart_clauses(
         let clause = against(known, other.system, &comparisons, has_verb);
         has_verb = known.is_some_and(|known| is_told_by_more(known, &comparisons));
         let common = known.and_then(|known| compare::over_common(group, known));
-        clauses.push(match common {
-            Some(counts) => clause.and(format!(" over the thread counts in common ({counts})")),
-            None => clause,
-        });
+        clauses.push(over(clause, common));
     }
     if !far.is_empty() {
         let range = range(&comparisons, &far.iter().collect::<Vec<_>>());

@@ -1,7 +1,7 @@
 //! When repeats ended that end once a verdict is reached.
 
 use crate::support::{A, B, one, phase, said};
-use tailmark_model::RepeatRange;
+use tailmark_model::{Metric, RepeatRange};
 use tailmark_report::Data;
 
 /// The points of A and B, repeated so often, with noise of this part.
@@ -37,7 +37,28 @@ fn a_report_says_after_how_many_repeats_there_was_a_verdict() {
         ["Verdicts on ops/s were decided after 5 of at most 8 repeats."]
     );
     let open = ended(&repeated(8, 0.1)).concat();
-    assert!(open.contains("open after 8"), "{open}");
+    assert!(
+        open.contains("Verdicts on ops/s are open after 8"),
+        "{open}"
+    );
+}
+
+#[test]
+fn only_metrics_with_a_verdict_are_said_to_be_decided_and_only_open_ones_to_be_open() {
+    // The latencies are decided, ops/s are not; of the last metric there is no value at all.
+    for metric in ["p99 read", "device_write_p99_us"] {
+        let mut data = repeated(8, 0.1);
+        data.headers[0].settings.report.metric = Metric::from_name(metric);
+        for point in &mut data.points {
+            let factor = if point.key.system == "A" { 1.0 } else { 3.0 };
+            let ms = factor * (1.0 + 0.001 * f64::from(point.key.repeat));
+            point.phase = phase(point.phase.ops_per_sec(), ms);
+        }
+        let open = ended(&data).concat();
+        assert!(open.contains("on ops/s are open after 8"), "{open}");
+        assert!(!open.contains("p99 read latency are open"), "{open}");
+        assert!(!open.contains("device"), "{open}");
+    }
 }
 
 #[test]

@@ -65,6 +65,18 @@ fn of_few_repeats_the_peak_is_the_highest_and_agrees_with_every_thread_count() {
 }
 
 #[test]
+fn a_tie_over_the_thread_counts_in_common_says_so() {
+    let mut data = repeated(&[
+        ("A", [&[(1, 100.0)], &[], &[(1, 800.0)]]),
+        ("B", [&[(1, 100.0)], &[], &[]]),
+    ]);
+    data.points.retain(|point| point.key.repeat == 1);
+    let said = said(&data).concat();
+    let tie = "A is within 3 % of B over the thread counts in common (4)";
+    assert!(said.contains(tie), "{said}");
+}
+
+#[test]
 fn runs_of_two_at_each_thread_count_are_few_also_if_their_repeats_differ() {
     // As in a merge: four repeats, of which each thread count has two others.
     let data = repeated(&[

@@ -136,8 +136,11 @@ impl NamedPlace<'_> {
         let mut lines = lines(&store, self.driver, data, &marker, place);
         let name = |log: &String| format!("`{log}`, the log of that database");
         lines.extend(logs.values().map(name));
+        let kept_start = start::directory(data);
         let params = self.params(location, logs)?;
         let start = start::of_study(&params, &marker.study);
+        let is_left = start.is_none() && fs::symlink_metadata(&kept_start).is_ok();
+        let left = is_left.then(|| kept_start.display().to_string());
         // Before the marker, which is removed after it.
         let at = lines.len().min(1);
         lines.splice(at..at, start.map(|start| start.line()));
@@ -149,7 +152,7 @@ impl NamedPlace<'_> {
             server: None,
             stamped: text,
             lines,
-            kept: Vec::new(),
+            kept: left.into_iter().collect(),
             has_snapshot: false,
         })
     }

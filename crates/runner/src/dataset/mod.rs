@@ -360,6 +360,12 @@ impl<'a> Dataset<'a> {
         bytes_below(self.path())
     }
 
+    /// The bytes of its kept start.
+    #[must_use]
+    pub fn start_bytes(&self) -> u64 {
+        bytes_below(&start::directory(self.path()))
+    }
+
     /// Writes the marker; of a device or server by `database`, or by one that is opened for it.
     fn write(
         &self,

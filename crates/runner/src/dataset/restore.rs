@@ -20,6 +20,19 @@ use tailmark_engine::Stop;
 use tailmark_plan::Restore;
 use tailmark_remote::{Command as Remote, Server, Signal as RemoteSignal};
 
+/// Runs what follows, and ends it and all that it started if tailmark, which holds the other end of
+/// this input, is killed: a command that outlives it would write into the data of the next run.
+const WATCHED: &str = r#"
+exec 3<&0
+"$@" </dev/null 3<&- &
+command=$!
+(read -r _ <&3; kill -s KILL 0) >/dev/null 2>&1 &
+wait "$command"
+status=$?
+kill -s KILL "$!"
+exit "$status"
+"#;
+
 /// How often a running command is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 /// How long a look at a command on another machine waits there.
@@ -238,11 +251,11 @@ impl Dataset<'_> {
     fn run_here(&self, words: &[String], stop: &Stop) -> io::Result<Ended> {
         let mut printed = tempfile::tempfile()?;
         let (out, err) = (printed.try_clone()?, printed.try_clone()?);
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]);
+        let mut command = Command::new("sh");
+        command.args(["-c", WATCHED, "sh"]).args(words);
         command.env("TAILMARK_SYSTEM", &self.system.name);
         command.env("TAILMARK_PLACE", self.params.location.to_string());
-        command.stdin(Stdio::null()).stdout(out).stderr(err);
+        command.stdin(Stdio::piped()).stdout(out).stderr(err);
         // Ctrl-C ends the sweep, which ends the command.
         let mut child = command.process_group(0).spawn()?;
         let status = loop {

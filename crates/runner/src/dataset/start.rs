@@ -15,6 +15,7 @@ use super::{
 use crate::Error;
 use serde::{Deserialize, Serialize};
 use std::{
+    collections::BTreeMap,
     ffi::OsStr,
     fs,
     io::{self, ErrorKind},
@@ -34,6 +35,8 @@ struct Mark {
     start_of: Marker,
     /// Whether all its files are there.
     is_whole: bool,
+    /// The bytes of each, by its path.
+    files: BTreeMap<PathBuf, u64>,
 }
 
 /// A kept start, or what is left of one.
@@ -47,7 +50,7 @@ pub(super) struct Start {
 }
 
 /// The directory of the start of the data at `data`.
-fn directory(data: &Path) -> PathBuf {
+pub(super) fn directory(data: &Path) -> PathBuf {
     data.with_extension("tailmark-start")
 }
 
@@ -152,6 +155,24 @@ impl Start {
     }
 }
 
+/// The bytes of each file below a directory, by its path in it.
+fn files_below(directory: &Path) -> io::Result<BTreeMap<PathBuf, u64>> {
+    let mut files = BTreeMap::new();
+    let mut left = vec![directory.to_owned()];
+    while let Some(next) = left.pop() {
+        for entry in fs::read_dir(&next)? {
+            let entry = entry?;
+            let metadata = entry.metadata()?;
+            if metadata.is_dir() {
+                left.push(entry.path());
+            } else if let Ok(path) = entry.path().strip_prefix(directory) {
+                files.insert(path.to_owned(), metadata.len());
+            }
+        }
+    }
+    Ok(files)
+}
+
 fn text(mark: &Mark) -> String {
     serde_json::to_string_pretty(mark).expect("a mark is plain data")
 }
@@ -193,9 +214,23 @@ impl Dataset<'_> {
         match found.map_err(failed("read", &start.data()))? {
             None => Ok(None),
             Some(found) if found.id == kept.identity && found.is_confirmed => {
+                self.refuse_damaged(&start)?;
                 Ok(Some((start, kept)))
             }
             Some(_) => Err(self.refuse_start("the data there has another identity")),
+        }
+    }
+
+    /// Refuses a start that has not all its files, before the data set is removed for it.
+    fn refuse_damaged(&self, start: &Start) -> Result<(), Error> {
+        let files = files_below(&start.data()).map_err(failed("read", &start.data()))?;
+        let mut expected = start.mark.iter().flat_map(|mark| &mark.files);
+        match expected.find(|(path, bytes)| files.get(*path) != Some(bytes)) {
+            None => Ok(()),
+            Some((changed, _)) => Err(self.refuse_start(&format!(
+                "`{}` there is missing or has another size",
+                changed.display()
+            ))),
         }
     }
 
@@ -240,6 +275,7 @@ impl Dataset<'_> {
         let mut mark = Mark {
             start_of: marker,
             is_whole: false,
+            files: BTreeMap::new(),
         };
         let place = directory(self.path());
         create_dir_with(&place, MARK, text(&mark).as_bytes()).map_err(failed("make", &place))?;
@@ -248,6 +284,8 @@ impl Dataset<'_> {
             return Ok(false);
         }
         self.refuse_replaced()?;
+        let data = place.join(DATA);
+        mark.files = files_below(&data).map_err(failed("read", &data))?;
         mark.is_whole = true;
         marker::write_file(&place.join(MARK), &text(&mark)).map(|()| true)
     }

@@ -89,10 +89,10 @@ pub(super) fn space(plan: &Plan, work: &SystemWork<'_>) -> u64 {
     }
 }
 
-/// The time of all restores, and a line about it.
+/// The time of keeping and restoring data sets, and a line about it.
 pub(super) fn time(plan: &Plan, systems: &[SystemWork<'_>]) -> Option<(String, Duration)> {
     let mut all = Duration::ZERO;
-    let mut count = 0;
+    let (mut keeps, mut restores) = (0, 0);
     for work in systems {
         if matches!(work.system.driver.place, Place::Nowhere) {
             continue;
@@ -104,15 +104,23 @@ pub(super) fn time(plan: &Plan, systems: &[SystemWork<'_>]) -> Option<(String, D
             }
             Restore::None | Restore::Reload | Restore::Snapshot | Restore::Command => continue,
         };
-        let times = u32::try_from(work.restores).unwrap_or(u32::MAX);
+        let times = u32::try_from(work.keeps + work.restores).unwrap_or(u32::MAX);
         all = all.saturating_add(each.saturating_mul(times));
-        count += work.restores;
+        keeps += work.keeps;
+        restores += work.restores;
     }
-    let what = number::plural(count, "restore");
+    let what = match (keeps, restores) {
+        (0, 0) => return None,
+        (0, _) => number::plural(restores, "restore"),
+        _ => format!(
+            "keeping the data and {}",
+            number::plural(restores, "restore")
+        ),
+    };
     let how = match plan.dataset.restore.how {
         Restore::Copy => " at 500 MB/s, less with clones (reflinks)",
         _ => "",
     };
     let line = format!("      {what}: {}{how}", number::rounded(all));
-    (count > 0).then_some((line, all))
+    Some((line, all))
 }

@@ -27,7 +27,9 @@ pub struct SystemWork<'a> {
     pub points: Vec<PlanPoint<'a>>,
     /// How often its data set is loaded for its points.
     pub loads: u64,
-    /// How often it is kept or restored.
+    /// How often it is kept as it was loaded.
+    pub keeps: u64,
+    /// How often it is restored.
     pub restores: u64,
     /// Searches that are not over.
     pub searches: u64,
@@ -50,6 +52,7 @@ impl<'a> Work<'a> {
                 known: known.map_or_else(Cow::default, Cow::Borrowed),
                 points: Vec::new(),
                 loads: 0,
+                keeps: 0,
                 restores: 0,
                 searches: 0,
             }
@@ -122,6 +125,7 @@ impl SystemWork<'_> {
         let loads = matches!(make, Make::Load | Make::LoadAgain);
         self.loads += u64::from(is_loaded && loads);
         let keeps = loads && plan.dataset.restore.for_system(self.system).keeps();
-        self.restores += u64::from(keeps || matches!(make, Make::Keep | Make::Restore));
+        self.keeps += u64::from(keeps || make == Make::Keep);
+        self.restores += u64::from(make == Make::Restore);
     }
 }

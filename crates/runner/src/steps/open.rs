@@ -8,7 +8,7 @@ use tailmark_model::{Metric, Point, PointName, RepeatRange};
 use tailmark_plan::{Plan, PlanPoint, SystemPlan};
 use tailmark_stats::{
     Run,
-    comparison::{equivalence, judged_points},
+    comparison::{Sought, equivalence, judged_points},
 };
 
 /// For each repeat after the fewest, as far as the repeat before was begun, the places in the plan's
@@ -41,7 +41,7 @@ impl Open {
             let of_points = judged_points(&before, &names, &plan.report, equivalence(&plan.header));
             let is_open = |point: &PlanPoint<'_>| {
                 let mut own = systems.iter().filter_map(|system| name(point, system));
-                own.any(|named| of_points.get(&named) == Some(&true))
+                own.any(|named| of_points.get(&named).is_some_and(Sought::is_open))
             };
             self.0.truncate((next - least - 1) as usize);
             let places = plan.grid().enumerate();
@@ -87,7 +87,13 @@ impl Open {
 pub fn judged(plan: &Plan, point: &Point) -> Option<Run> {
     plan.sweep.until_decided?;
     let mut run = Run::from_point(point, plan.header.settings.rules);
-    let is_judged = |metric| metric == Metric::OPS_PER_SEC || plan.report.metric == Some(metric);
+    // Other statistics of the same requests count where a family of tests is sized.
+    let kind = |metric: Metric| metric.latency().map(|(kind, _)| kind);
+    let is_judged = |metric: Metric| {
+        let of_report =
+            |own: Metric| own == metric || (kind(own).is_some() && kind(own) == kind(metric));
+        metric == Metric::OPS_PER_SEC || plan.report.metric.is_some_and(of_report)
+    };
     run.values.retain(|metric, _| is_judged(*metric));
     Some(run)
 }

@@ -4,7 +4,7 @@ use super::Sweeper;
 use crate::{Error, steps::Ladders};
 use tailmark_engine::Observer;
 use tailmark_model::{ResolvedRate, number};
-use tailmark_plan::{Plan, PlanPoint, SystemPlan};
+use tailmark_plan::{AskedRate, Plan, PlanPoint, SystemPlan};
 
 impl Sweeper<'_> {
     /// Writes a resolved rate to the study before anything is measured at it, so that a kill, later
@@ -75,9 +75,11 @@ impl Sweeper<'_> {
         let again = grid.map(|point| PlanPoint { repeat, ..point });
         let open: Vec<_> = again.filter(|point| ladders.is_reached(point)).collect();
         let name = |point: &PlanPoint<'_>| {
+            let threads = number::threads(point.threads);
             let place = match point.rate {
-                Some(rate) => rate.to_string(),
-                None => number::threads(point.threads),
+                Some(AskedRate::Fixed(rate)) => format!("{rate} ops/s and {threads}"),
+                Some(AskedRate::OfPeak(_)) => format!("a part of the peak and {threads}"),
+                None => threads,
             };
             format!("{} at {place}", point.workload.name)
         };

@@ -5,8 +5,19 @@ use crate::statistics;
 use std::collections::BTreeMap;
 use tailmark_model::{Metric, PointName, ReportSettings};
 
-/// The points at which verdicts are sought, and whether one is open there: better, worse and
-/// equivalent are not. Verdicts are about operations per second of closed loops, at points and at
+/// The metrics in which verdicts are sought at a point, and whether each is open there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sought(pub BTreeMap<Metric, bool>);
+
+impl Sought {
+    /// Whether any verdict is open.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.0.values().any(|is_open| *is_open)
+    }
+}
+
+/// The points at which verdicts are sought: better, worse and equivalent are not open. Verdicts are about operations per second of closed loops, at points and at
 /// peaks, and about the metric of the report. Pairs are those that the report compares. A peak is
 /// open at every thread count that may be the peak of either system.
 ///
@@ -16,7 +27,7 @@ pub fn judged_points(
     systems: &[&str],
     report: &ReportSettings,
     band: f64,
-) -> BTreeMap<PointName, bool> {
+) -> BTreeMap<PointName, Sought> {
     let is_open = |one: &Comparison| {
         matches!(
             one.verdict,
@@ -27,7 +38,7 @@ pub fn judged_points(
     let is_stated = |found: &&Comparison| one.is_none_or(|one| found.a == one || found.b == one);
     let all = comparisons(runs, &all_pairs(systems), band);
     let stated = all.iter().filter(is_stated);
-    let mut judged = BTreeMap::new();
+    let mut judged: BTreeMap<PointName, Sought> = BTreeMap::new();
     for found in stated.filter(|found| found.verdict != Verdict::NotTestable) {
         let (is_open, names) = match (&found.place, found.point()) {
             (Place::Peak { .. }, _) | (_, None) if is_open(found) => {
@@ -39,7 +50,8 @@ pub fn judged_points(
             _ => continue,
         };
         for name in names {
-            *judged.entry(name).or_default() |= is_open;
+            let sought = judged.entry(name).or_default();
+            *sought.0.entry(found.metric).or_default() |= is_open;
         }
     }
     judged
@@ -87,7 +99,7 @@ mod tests {
 
     fn open(all: &[Run], report: &ReportSettings) -> Vec<u32> {
         let judged = judged_points(all, &["a", "b", "c"], report, 0.03).into_iter();
-        let open = judged.filter(|(_, is_open)| *is_open);
+        let open = judged.filter(|(_, sought)| sought.is_open());
         open.map(|(name, _)| name.threads).collect()
     }
 

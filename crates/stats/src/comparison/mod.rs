@@ -14,7 +14,7 @@ mod turns;
 mod verdict;
 
 pub use copies::RunsRead;
-pub use judged::judged_points;
+pub use judged::{Sought, judged_points};
 pub use run::{BACKGROUND_DONE, BACKGROUND_DUE, DISTURBANCES, QUICKENING, Run, background_kept};
 pub use verdict::{Verdict, is_within};
 

@@ -188,6 +188,27 @@ fn a_latency_that_rises_is_not_steady_where_ops_are() {
 }
 
 #[test]
+fn requests_that_fail_in_one_window_are_a_tail_that_is_not_steady() {
+    let mut own = phase(150, Kind::Read, |_| (1_000, 100));
+    for (at, interval) in own.intervals.iter_mut().enumerate() {
+        let read = interval.kinds.get_mut(&Kind::Read).unwrap();
+        // 5 of 1,000 are slow: the p99 is that of the others, unless 2 % fail.
+        let mut service = new_latencies();
+        service.record_n(100_000, 995).unwrap();
+        service.record_n(900_000, 5).unwrap();
+        read.service = Packed::pack(&service);
+        read.errors = if at >= 120 { 20 } else { 0 };
+    }
+    let found = last(&own, 0.0).unwrap();
+    let steady: Vec<bool> = found.judged.iter().map(Judged::is_steady).collect();
+    assert_eq!(steady, [true, false]);
+    own.intervals.iter_mut().for_each(|interval| {
+        interval.kinds.get_mut(&Kind::Read).unwrap().errors = 0;
+    });
+    assert!(last(&own, 0.0).unwrap().is_steady());
+}
+
+#[test]
 fn the_latency_of_the_plan_is_looked_at_up_to_three_nines() {
     let read = phase(500, Kind::Read, |_| (1_000, 100));
     let looked_at = |text: &str| {

@@ -128,6 +128,15 @@ impl Window<'_> {
         self.succeeded() as f64 / time_s
     }
 
+    /// Failed requests of a kind.
+    pub fn failed(&self, kind: Kind) -> u64 {
+        let slots = self.slots.iter().flatten();
+        slots
+            .filter_map(|i| i.kinds.get(&kind))
+            .map(|own| own.errors)
+            .sum()
+    }
+
     /// Latencies of a kind: response times if they differ from service times.
     pub fn latencies(&self, kind: Kind) -> Latencies {
         let mut all = new_interval_latencies();
