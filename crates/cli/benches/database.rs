@@ -12,7 +12,13 @@
 
 mod support;
 
-use std::{fs::File, path::Path, process::Command, sync::Arc, time::Duration};
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+    time::Duration,
+};
 use support::{
     Program, Run,
     beside::{Beside, measure},
@@ -144,7 +150,8 @@ fn fio(
     found["jobs"][0]["read"]["iops"].as_f64().unwrap()
 }
 
-/// Reads of eight records at once and scans, on a device that takes 1 ms longer for each request.
+/// Reads of eight records at once and scans, of one file and of several with the same range of keys, on
+/// a device that takes 1 ms longer for each request.
 fn io_uring(scratch: &Path, seconds: &str, pairs: usize) {
     let (directory, volume) = (
         scratch.join("volume"),
@@ -159,41 +166,76 @@ fn io_uring(scratch: &Path, seconds: &str, pairs: usize) {
     make_ext4(&device);
     {
         let mounted = Mounted::new(&[device.as_os_str()], &scratch.join("disk"));
-        delayed(mounted.path(), seconds, pairs);
+        one_file(mounted.path(), seconds, pairs);
+        overlapping_files(mounted.path(), seconds, pairs);
     }
     remove_emulated(&directory, &Unwatched).unwrap();
 }
 
-fn delayed(disk: &Path, seconds: &str, pairs: usize) {
-    // One file, because RocksDB reads the blocks of one file at once. Without a cache for blocks.
+/// Without a cache for blocks.
+const NO_CACHE: [&str; 2] = ["--cache_size=1048576", "--bloom_bits=-1"];
+
+fn one_file(disk: &Path, seconds: &str, pairs: usize) {
     let data = [
         "--num=100000",
         "--value_size=4096",
         "--target_file_size_base=4294967296",
-        "--cache_size=1048576",
-        "--bloom_bits=-1",
     ];
-    let (place, program) = (disk.join("base"), Program::tailmark());
-    measure(&program, &place, "fillseq,compact", &data);
-    let time = format!("--duration={seconds}");
+    let data = [&data[..], &NO_CACHE].concat();
+    let place = disk.join("one");
+    measure(&Program::tailmark(), &place, "fillseq,compact", &data);
     for (benchmark, flag) in [
         ("multireadrandom", "--batch_size=8"),
         ("seekrandom", "--seek_nexts=100"),
     ] {
-        let run = |asynchronous: &'static str| {
-            let flags = [
-                "--use_direct_reads=true",
-                "--threads=1",
-                &time,
-                flag,
-                asynchronous,
-            ];
-            measure(&program, &place, benchmark, &[&data[..], &flags].concat())
-        };
-        let runs: Vec<Run<'_>> = vec![
-            ("with io_uring".into(), Box::new(|| run("--async_io=true"))),
-            ("without".into(), Box::new(|| run("--async_io=false"))),
-        ];
-        compare(&format!("{benchmark}, 1 ms"), "ops/s", pairs, runs);
+        let name = format!("{benchmark} {flag}, one file");
+        let flags = [&data[..], &[flag]].concat();
+        with_and_without(&name, &place, benchmark, (&flags, seconds), pairs);
     }
+}
+
+/// Files of level 0: a scan seeks in each of them.
+fn overlapping_files(disk: &Path, seconds: &str, pairs: usize) {
+    let data = [
+        "--num=160000",
+        "--write_buffer_size=8388608",
+        "--disable_auto_compactions=true",
+    ];
+    let data = [&data[..], &NO_CACHE].concat();
+    let place = disk.join("overlapping");
+    measure(&Program::tailmark(), &place, "fillrandom,flush", &data);
+    let entries = fs::read_dir(&place).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let is_table = |path: &PathBuf| path.extension().is_some_and(|end| end == "sst");
+    let files = paths.filter(is_table).count();
+    for flag in ["--seek_nexts=0", "--seek_nexts=10", "--seek_nexts=100"] {
+        let name = format!("seekrandom {flag}, {files} overlapping files");
+        let flags = [&data[..], &[flag]].concat();
+        with_and_without(&name, &place, "seekrandom", (&flags, seconds), pairs);
+    }
+}
+
+fn with_and_without(
+    name: &str,
+    place: &Path,
+    benchmark: &str,
+    (flags, seconds): (&[&str], &str),
+    pairs: usize,
+) {
+    let time = format!("--duration={seconds}");
+    let run = |asynchronous: &'static str| {
+        let given = [
+            "--use_direct_reads=true",
+            "--threads=1",
+            &time,
+            asynchronous,
+        ];
+        let given = [flags, &given].concat();
+        measure(&Program::tailmark(), place, benchmark, &given)
+    };
+    let runs: Vec<Run<'_>> = vec![
+        ("with io_uring".into(), Box::new(|| run("--async_io=true"))),
+        ("without".into(), Box::new(|| run("--async_io=false"))),
+    ];
+    compare(&format!("{name}, 1 ms"), "ops/s", pairs, runs);
 }
