@@ -60,7 +60,15 @@ fn main() {
                 null::uniform(pairs, time);
                 null::zipfian(pairs, time);
             }
-            "file" => file(scratch.path(), time, pairs),
+            "file" => {
+                let device = LoopDevice::new(&scratch.path().join("image"), 256 << 20);
+                let place = Location::Device(device.path().to_owned());
+                file(part, scratch.path(), &place, time, pairs);
+            }
+            "disk" => {
+                let place = Location::Directory(scratch.path().join("slots.dat"));
+                file(part, scratch.path(), &place, time, pairs);
+            }
             "io_uring" => io_uring(scratch.path(), &seconds, pairs),
             _ => panic!("there is no part `{part}`"),
         }
@@ -75,10 +83,10 @@ fn reads(name: &str, scratch: &Path, flags: &[&str], seconds: &str, pairs: usize
     }
 }
 
-/// Random reads of a loop device with O_DIRECT, beside fio's of the same size.
-fn file(scratch: &Path, time: Duration, pairs: usize) {
+/// Random reads of a device or file with O_DIRECT, beside fio's of the same size.
+fn file(part: &str, scratch: &Path, place: &Location, time: Duration, pairs: usize) {
     const RECORDS: u64 = 20_000;
-    let device = LoopDevice::new(&scratch.join("image"), 256 << 20);
+    let path = place.path().unwrap();
     for (io, depth, threads) in [
         ("psync", 1, 1),
         ("psync", 1, 16),
@@ -91,9 +99,11 @@ fn file(scratch: &Path, time: Duration, pairs: usize) {
         let text = depth.to_string();
         let settings = [("io", io), ("depth", &text)];
         let mut params = measured::params(driver, scratch, &settings, RECORDS);
-        params.location = Location::Device(device.path().to_owned());
-        let file = File::options().read(true).write(true).open(device.path());
-        db::stamp::stamp(&file.unwrap(), "bench").unwrap();
+        params.location = place.clone();
+        if let Location::Device(device) = place {
+            let device = File::options().read(true).write(true).open(device);
+            db::stamp::stamp(&device.unwrap(), "bench").unwrap();
+        }
         let database = (driver.open)(&params).unwrap();
         let slot = database.facts()["slot_bytes"].clone();
         let clients = driver.client_count(&params.settings, threads);
@@ -113,10 +123,10 @@ fn file(scratch: &Path, time: Duration, pairs: usize) {
             measured::run(database.as_ref(), kind, &workload, RECORDS, clients, budget)
                 .ops_per_sec()
         };
-        let theirs = || fio(device.path(), (io, depth, threads), &slot, RECORDS, time);
+        let theirs = || fio(path, (io, depth, threads), &slot, RECORDS, time);
         let mut runs = pair(ours, theirs);
         runs[1].0 = "fio".to_owned();
-        let name = format!("file, {io}, depth {depth}, {threads} threads");
+        let name = format!("{part}, {io}, depth {depth}, {threads} threads");
         compare(&name, "ops/s", pairs, runs);
     }
 }
