@@ -12,7 +12,13 @@
 
 mod support;
 
-use std::{fs::File, path::Path, process::Command, sync::Arc, time::Duration};
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+    time::Duration,
+};
 use support::{
     Program, Run,
     beside::{Beside, measure},
@@ -54,7 +60,15 @@ fn main() {
                 null::uniform(pairs, time);
                 null::zipfian(pairs, time);
             }
-            "file" => file(scratch.path(), time, pairs),
+            "file" => {
+                let device = LoopDevice::new(&scratch.path().join("image"), 256 << 20);
+                let place = Location::Device(device.path().to_owned());
+                file(part, scratch.path(), &place, time, pairs);
+            }
+            "disk" => {
+                let place = Location::Directory(scratch.path().join("slots.dat"));
+                file(part, scratch.path(), &place, time, pairs);
+            }
             "io_uring" => io_uring(scratch.path(), &seconds, pairs),
             _ => panic!("there is no part `{part}`"),
         }
@@ -69,10 +83,10 @@ fn reads(name: &str, scratch: &Path, flags: &[&str], seconds: &str, pairs: usize
     }
 }
 
-/// Random reads of a loop device with O_DIRECT, beside fio's of the same size.
-fn file(scratch: &Path, time: Duration, pairs: usize) {
+/// Random reads of a device or file with O_DIRECT, beside fio's of the same size.
+fn file(part: &str, scratch: &Path, place: &Location, time: Duration, pairs: usize) {
     const RECORDS: u64 = 20_000;
-    let device = LoopDevice::new(&scratch.join("image"), 256 << 20);
+    let path = place.path().unwrap();
     for (io, depth, threads) in [
         ("psync", 1, 1),
         ("psync", 1, 16),
@@ -85,9 +99,11 @@ fn file(scratch: &Path, time: Duration, pairs: usize) {
         let text = depth.to_string();
         let settings = [("io", io), ("depth", &text)];
         let mut params = measured::params(driver, scratch, &settings, RECORDS);
-        params.location = Location::Device(device.path().to_owned());
-        let file = File::options().read(true).write(true).open(device.path());
-        db::stamp::stamp(&file.unwrap(), "bench").unwrap();
+        params.location = place.clone();
+        if let Location::Device(device) = place {
+            let device = File::options().read(true).write(true).open(device);
+            db::stamp::stamp(&device.unwrap(), "bench").unwrap();
+        }
         let database = (driver.open)(&params).unwrap();
         let slot = database.facts()["slot_bytes"].clone();
         let clients = driver.client_count(&params.settings, threads);
@@ -107,10 +123,10 @@ fn file(scratch: &Path, time: Duration, pairs: usize) {
             measured::run(database.as_ref(), kind, &workload, RECORDS, clients, budget)
                 .ops_per_sec()
         };
-        let theirs = || fio(device.path(), (io, depth, threads), &slot, RECORDS, time);
+        let theirs = || fio(path, (io, depth, threads), &slot, RECORDS, time);
         let mut runs = pair(ours, theirs);
         runs[1].0 = "fio".to_owned();
-        let name = format!("file, {io}, depth {depth}, {threads} threads");
+        let name = format!("{part}, {io}, depth {depth}, {threads} threads");
         compare(&name, "ops/s", pairs, runs);
     }
 }
@@ -144,7 +160,8 @@ fn fio(
     found["jobs"][0]["read"]["iops"].as_f64().unwrap()
 }
 
-/// Reads of eight records at once and scans, on a device that takes 1 ms longer for each request.
+/// Reads of eight records at once and scans, of one file and of several with the same range of keys, on
+/// a device that takes 1 ms longer for each request.
 fn io_uring(scratch: &Path, seconds: &str, pairs: usize) {
     let (directory, volume) = (
         scratch.join("volume"),
@@ -159,41 +176,76 @@ fn io_uring(scratch: &Path, seconds: &str, pairs: usize) {
     make_ext4(&device);
     {
         let mounted = Mounted::new(&[device.as_os_str()], &scratch.join("disk"));
-        delayed(mounted.path(), seconds, pairs);
+        one_file(mounted.path(), seconds, pairs);
+        overlapping_files(mounted.path(), seconds, pairs);
     }
     remove_emulated(&directory, &Unwatched).unwrap();
 }
 
-fn delayed(disk: &Path, seconds: &str, pairs: usize) {
-    // One file, because RocksDB reads the blocks of one file at once. Without a cache for blocks.
+/// Without a cache for blocks.
+const NO_CACHE: [&str; 2] = ["--cache_size=1048576", "--bloom_bits=-1"];
+
+fn one_file(disk: &Path, seconds: &str, pairs: usize) {
     let data = [
         "--num=100000",
         "--value_size=4096",
         "--target_file_size_base=4294967296",
-        "--cache_size=1048576",
-        "--bloom_bits=-1",
     ];
-    let (place, program) = (disk.join("base"), Program::tailmark());
-    measure(&program, &place, "fillseq,compact", &data);
-    let time = format!("--duration={seconds}");
+    let data = [&data[..], &NO_CACHE].concat();
+    let place = disk.join("one");
+    measure(&Program::tailmark(), &place, "fillseq,compact", &data);
     for (benchmark, flag) in [
         ("multireadrandom", "--batch_size=8"),
         ("seekrandom", "--seek_nexts=100"),
     ] {
-        let run = |asynchronous: &'static str| {
-            let flags = [
-                "--use_direct_reads=true",
-                "--threads=1",
-                &time,
-                flag,
-                asynchronous,
-            ];
-            measure(&program, &place, benchmark, &[&data[..], &flags].concat())
-        };
-        let runs: Vec<Run<'_>> = vec![
-            ("with io_uring".into(), Box::new(|| run("--async_io=true"))),
-            ("without".into(), Box::new(|| run("--async_io=false"))),
-        ];
-        compare(&format!("{benchmark}, 1 ms"), "ops/s", pairs, runs);
+        let name = format!("{benchmark} {flag}, one file");
+        let flags = [&data[..], &[flag]].concat();
+        with_and_without(&name, &place, benchmark, (&flags, seconds), pairs);
     }
+}
+
+/// Files of level 0: a scan seeks in each of them.
+fn overlapping_files(disk: &Path, seconds: &str, pairs: usize) {
+    let data = [
+        "--num=160000",
+        "--write_buffer_size=8388608",
+        "--disable_auto_compactions=true",
+    ];
+    let data = [&data[..], &NO_CACHE].concat();
+    let place = disk.join("overlapping");
+    measure(&Program::tailmark(), &place, "fillrandom,flush", &data);
+    let entries = fs::read_dir(&place).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let is_table = |path: &PathBuf| path.extension().is_some_and(|end| end == "sst");
+    let files = paths.filter(is_table).count();
+    for flag in ["--seek_nexts=0", "--seek_nexts=10", "--seek_nexts=100"] {
+        let name = format!("seekrandom {flag}, {files} overlapping files");
+        let flags = [&data[..], &[flag]].concat();
+        with_and_without(&name, &place, "seekrandom", (&flags, seconds), pairs);
+    }
+}
+
+fn with_and_without(
+    name: &str,
+    place: &Path,
+    benchmark: &str,
+    (flags, seconds): (&[&str], &str),
+    pairs: usize,
+) {
+    let time = format!("--duration={seconds}");
+    let run = |asynchronous: &'static str| {
+        let given = [
+            "--use_direct_reads=true",
+            "--threads=1",
+            &time,
+            asynchronous,
+        ];
+        let given = [flags, &given].concat();
+        measure(&Program::tailmark(), place, benchmark, &given)
+    };
+    let runs: Vec<Run<'_>> = vec![
+        ("with io_uring".into(), Box::new(|| run("--async_io=true"))),
+        ("without".into(), Box::new(|| run("--async_io=false"))),
+    ];
+    compare(&format!("{name}, 1 ms"), "ops/s", pairs, runs);
 }

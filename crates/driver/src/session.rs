@@ -238,8 +238,8 @@ pub trait Database: Send + Sync {
     fn session(&self) -> Result<Box<dyn Session>, Error>;
 
     /// Connects one more client whose requests are awaited on the current runtime, so that the same
-    /// thread also drives its sockets and tasks. Drivers whose clients are threads keep the
-    /// default, [`Self::session`].
+    /// thread also drives its sockets and tasks. Called in a `LocalSet`, where the client stays.
+    /// Drivers whose clients are threads keep the default, [`Self::session`].
     fn connect(&self) -> Connecting<'_> {
         Box::pin(std::future::ready(self.session()))
     }

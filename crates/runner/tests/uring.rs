@@ -12,12 +12,22 @@ use tempfile::TempDir;
 
 #[test]
 fn every_operation_through_io_uring_is_counted_once_with_its_own_latency() {
+    measure(None);
+}
+
+#[test]
+fn at_a_rate_clients_wait_for_the_ring_and_for_the_time_of_the_next_operation() {
+    measure(Some(5_000.0));
+}
+
+fn measure(rate: Option<f64>) {
     let (place, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let settings = [("direct", "false"), ("io", "uring"), ("depth", "8")];
     let system = system_with("a", "file", &place.path().join("slots"), &settings);
     let records = system.data.records;
     let mut plan = plan(vec![system], &["ycsb-a"], &[2]);
     plan.sweep.operations = Some(3_000);
+    plan.sweep.rate = rate;
     run(&plan, out.path()).unwrap();
     let load = &loads(out.path())[0];
     // 2 threads with 8 requests each.

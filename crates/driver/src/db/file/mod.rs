@@ -3,11 +3,11 @@
 //!
 //! A read is one `pread` of the record's slot, a write is one `pwrite` of it, and a scan is one
 //! `pread` of consecutive slots. With io_uring ([`uring`]) they are the same requests, of which a
-//! few threads keep many in flight. O_DIRECT bypasses the page cache. Space is allocated when the file
-//! is created. But the file system only marks it as unwritten and would answer reads without
-//! touching the device, so a load writes every slot. An update writes the whole slot without
-//! reading it; the fields that it does not name get fresh data ([`fresh`]). Deletes are not
-//! supported: a slot is never empty again.
+//! few threads keep many in flight; the clients of a thread share a [`ring`]. O_DIRECT bypasses the
+//! page cache. Space is allocated when the file is created. But the file system only marks it as
+//! unwritten and would answer reads without touching the device, so a load writes every slot. An
+//! update writes the whole slot without reading it; the fields that it does not name get fresh data
+//! ([`fresh`]). Deletes are not supported: a slot is never empty again.
 //!
 //! The slots begin after a stamp ([`stamp`]), which has the marker of a device, or the name of a
 //! file. Without a stamp, nothing is written or removed.
@@ -16,6 +16,7 @@ mod buffer;
 mod fresh;
 mod layout;
 mod open;
+mod ring;
 pub mod stamp;
 mod uring;
 
