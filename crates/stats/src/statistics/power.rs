@@ -68,7 +68,12 @@ fn errors(runs: usize) -> (f64, f64) {
 /// The same for a difference that an unadjusted one-sided 95 % bound rules out: its distance from
 /// the true difference.
 pub fn smallest_ruled_out(noise: f64, (runs, look): (usize, Look)) -> Option<f64> {
-    smallest_beyond(noise, runs, 1.0 - look.nominal(2.0 * SIGNIFICANCE) / 2.0, 0.0)
+    smallest_beyond(
+        noise,
+        runs,
+        1.0 - look.nominal(2.0 * SIGNIFICANCE) / 2.0,
+        0.0,
+    )
 }
 
 fn smallest_beyond(noise: f64, runs: usize, quantile: f64, band: f64) -> Option<f64> {
