@@ -209,7 +209,10 @@ mod tests {
             (ops_at(&curve, 10e6), most_within(&curve, 10e6)),
             (None, Some(44.6))
         );
-        assert_eq!((ops_at(&curve, 1e6), most_within(&curve, 1e6)), (None, None));
+        assert_eq!(
+            (ops_at(&curve, 1e6), most_within(&curve, 1e6)),
+            (None, None)
+        );
         assert!(ops_at(&curve, 3e6).is_some_and(|crossed| crossed > 10.0));
     }
 }

@@ -76,12 +76,44 @@ fn table(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Table> {
         .to_vec();
     columns
         .extend(qualities().map(|quality| Column::number(quality.name).unit("us or requests/s")));
+    let is_counted = group.points().any(|point| {
+        let mut kinds = point.phase.kinds.values();
+        kinds.any(|kind| kind.count > 0)
+    });
+    if !is_counted {
+        without_unstated(&mut columns, &mut rows);
+    }
     Some(Table {
         caption: String::new(),
         columns,
         rows,
-        note: note(group, has_blocks),
+        note: if is_counted {
+            note(group, has_blocks)
+        } else {
+            "As the import states them, without numbers of requests.".to_owned()
+        },
     })
+}
+
+/// Drops the qualities that an import states nowhere, and the rows without any.
+fn without_unstated(columns: &mut Vec<Column>, rows: &mut Vec<TableRow>) {
+    let is_stated = |cell: &Cell| cell.value.is_some();
+    let own: Vec<bool> = (0..columns.len())
+        .map(|at| !columns[at].numeric || rows.iter().any(|row| is_stated(&row.cells[at])))
+        .collect();
+    rows.retain(|row| row.cells.iter().any(is_stated));
+    for row in rows {
+        let cells = std::mem::take(&mut row.cells).into_iter().enumerate();
+        let cells = cells.filter(|(at, _)| own[*at]);
+        row.cells = cells
+            .map(|(_, cell)| Cell {
+                muted: false,
+                ..cell
+            })
+            .collect();
+    }
+    let mut at = own.iter();
+    columns.retain(|_| at.next().copied().unwrap_or_default());
 }
 
 /// The installations that a study scales up to, and how many devices each has.

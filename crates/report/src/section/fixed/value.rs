@@ -261,7 +261,13 @@ impl ClosedLoop {
     /// system would have reached the rate with fewer of them.
     pub fn latency_at<'g, 'a>(&self, ops: f64) -> Option<Reading<'g, 'a>> {
         let read = self.read(Bound::AtMost, |curve| reading::latency_at(curve, ops))?;
-        Some(self.reading(read, CurvePoint { ops, ns: read.value }))
+        Some(self.reading(
+            read,
+            CurvePoint {
+                ops,
+                ns: read.value,
+            },
+        ))
     }
 
     /// The rate at a latency. It is a lower bound if the clients were the limit. `None` if a point with
@@ -269,7 +275,13 @@ impl ClosedLoop {
     pub fn ops_at<'g, 'a>(&self, ns: f64) -> Option<Reading<'g, 'a>> {
         let read = self.read(Bound::AtLeast, |curve| reading::ops_at(curve, ns))?;
         let is_exceeded = self.most_within(ns).is_some_and(|most| most > read.value);
-        let crossed = self.reading(read, CurvePoint { ops: read.value, ns });
+        let crossed = self.reading(
+            read,
+            CurvePoint {
+                ops: read.value,
+                ns,
+            },
+        );
         (!is_exceeded).then_some(crossed)
     }
 
