@@ -30,8 +30,14 @@ const CONCLUSION: Section = Section::of_page("conclusion", "Conclusion");
 
 /// The most letters of a conclusion on the first page; a longer one is at the end.
 const CONCLUSION_LETTERS: usize = 600;
-/// The most sentences of each of several workloads, and of a single one.
-const SENTENCES: [usize; 2] = [6, 7];
+/// The most sentences of each workload: of more workloads fewer, for four pages.
+const fn sentences_most(workloads: usize) -> usize {
+    match workloads {
+        0 | 1 => 7,
+        2..=4 => 6,
+        _ => 5,
+    }
+}
 
 /// The sections of the brief.
 #[must_use]
@@ -294,7 +300,8 @@ fn few_ticks(ticks: &Value) -> Value {
 }
 
 fn workloads(sweep: &SweepTable<'_>) -> Vec<Block> {
-    let is_single = sweep.all_groups().count() == 1;
+    let count = sweep.all_groups().count();
+    let is_single = count == 1;
     let all = sweep.all_groups().enumerate().flat_map(|(index, group)| {
         let mut blocks = vec![Block::Heading {
             anchor: anchor(&["brief", &group.anchor]),
@@ -309,8 +316,7 @@ fn workloads(sweep: &SweepTable<'_>) -> Vec<Block> {
                 String::new()
             },
         }];
-        let most = SENTENCES[usize::from(is_single)];
-        let sentences = statement::in_brief(group, sweep, most);
+        let sentences = statement::in_brief(group, sweep, sentences_most(count));
         // The curve of a single workload is on the first page.
         match curve(group, sweep).filter(|_| !is_single) {
             Some(chart) => blocks.push(Block::Beside(

@@ -43,7 +43,9 @@ fn render(data: &Data) -> Vec<Block> {
                 number::instant(header.created_ms)
             ),
         });
-        blocks.push(Block::Table(plan(header)));
+        if !header.plan.is_empty() {
+            blocks.push(Block::Table(plan(header)));
+        }
         if !header.source.is_empty() {
             blocks.push(Block::Source {
                 title: "The plan file".to_owned(),

@@ -11,8 +11,8 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::{
-    BlockQos, BlockValue, Bounded, Kind, KindResult, Phase, Qos, Quantile, System, TimeBasis,
-    number,
+    BlockQos, BlockValue, Bounded, Kind, KindResult, Phase, Point, Qos, Quantile, System,
+    TimeBasis, number,
     qos::{BLOCK_SAMPLES, qualities, requests_beyond},
 };
 use tailmark_stats::statistics::geometric_mean;
@@ -37,7 +37,7 @@ fn render(data: &Data) -> Vec<Block> {
         [heading, Block::Table(table)].into_iter().chain(at_scale)
     });
     let mut blocks: Vec<Block> = blocks.collect();
-    if !blocks.is_empty() {
+    if !blocks.is_empty() && data.points.iter().any(is_counted) {
         blocks.insert(0, Block::Text(definition()));
     }
     blocks
@@ -50,6 +50,12 @@ fn definition() -> Text {
          per second at or above the value count all requests of the kind, failed ones included.",
         number::count(BLOCK_SAMPLES)
     ))
+}
+
+/// Whether the number of requests is known: an import may state quantiles alone.
+fn is_counted(point: &Point) -> bool {
+    let mut kinds = point.phase.kinds.values();
+    kinds.any(|kind| kind.count > 0)
 }
 
 /// None of a workload whose runs have no quantile at all.
@@ -76,10 +82,7 @@ fn table(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Table> {
         .to_vec();
     columns
         .extend(qualities().map(|quality| Column::number(quality.name).unit("us or requests/s")));
-    let is_counted = group.points().any(|point| {
-        let mut kinds = point.phase.kinds.values();
-        kinds.any(|kind| kind.count > 0)
-    });
+    let is_counted = group.points().any(is_counted);
     if !is_counted {
         without_unstated(&mut columns, &mut rows);
     }

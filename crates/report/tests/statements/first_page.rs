@@ -426,6 +426,11 @@ fn an_import_says_nothing_of_what_nobody_knows() {
         found.map(|row| row.cells[1].text.clone())
     };
     assert_eq!(row("imported from").as_deref(), Some("study.csv"));
+    let definition = blocks("qos", &data).into_iter().next();
+    assert!(
+        matches!(definition, Some(Block::Heading { .. })),
+        "{definition:?}"
+    );
     let qos = tables("qos", &data).remove(0);
     let titles: Vec<&str> = qos.columns.iter().map(|c| c.title.as_str()).collect();
     assert_eq!(titles, ["System", "At", "Requests", "Of", "p99"]);
