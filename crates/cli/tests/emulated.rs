@@ -74,7 +74,7 @@ fn the_rehearsal_finds_the_limits_of_its_volumes_and_ranks_them() {
     // The digest of the report: who is ahead.
     assert_says(
         &said,
-        &["1000 a second has a higher peak than 400 a second"],
+        &["1000 a second has higher peak ops/s than 400 a second"],
     );
     for point in TAILMARK.points(&bench.dir()) {
         let findings = point["findings"].to_string();

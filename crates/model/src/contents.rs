@@ -46,6 +46,8 @@ impl Fact {
     pub const IMPORTED: &str = "imported from";
     /// The group of facts with the SHA-256 of the contents of those files.
     pub const IMPORTED_CONTENTS: &str = "imported contents";
+    /// The group and the name of the fact that says when an earlier run loaded the data set of a system.
+    pub const LOADED_EARLIER: (&str, &str) = ("data set", "loaded earlier");
     /// The group of facts about preparing a device, by step.
     pub const PREPARATION: &str = "preparation";
 

@@ -429,8 +429,8 @@ findings! {
     UNEQUAL_START {
         name: "unequal-start",
         about: "points that are compared started from different states of the database",
-        means: "Earlier points have left another tree, so the numbers also show its age. Let every \
-                point start from the same state (dataset.restore).",
+        means: "Earlier points changed the database, so the numbers also depend on the order of the \
+                points. Let every point start from the same data (dataset.restore).",
         changes_headline: true,
     }
     UNEXPECTED {

@@ -59,6 +59,12 @@ impl Statistic {
         self.quantile
             .is_none_or(|quantile| known.is_solid(quantile))
     }
+
+    /// Whether another program wrote this quantile without its number of samples.
+    pub fn is_of_unknown_samples(self, known: RankedLatencies<'_>) -> bool {
+        self.quantile
+            .is_some_and(|quantile| known.is_of_unknown_samples(quantile))
+    }
 }
 
 /// The instant from which a latency is timed.

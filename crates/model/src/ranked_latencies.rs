@@ -239,7 +239,7 @@ impl<'a> RankedLatencies<'a> {
 
     /// Whether another program wrote the quantile without its number of samples. Such a quantile is
     /// taken as written, and is never solid.
-    fn is_of_unknown_samples(self, quantile: Quantile) -> bool {
+    pub fn is_of_unknown_samples(self, quantile: Quantile) -> bool {
         match self {
             Self::Summary {
                 numbers,

@@ -163,6 +163,8 @@ pub struct FindingEntry {
     pub title: String,
     /// Its effect on the numbers, and what to do about it.
     pub means: String,
+    /// Of how many runs in all, if it was found in runs alone.
+    pub of_runs: Option<usize>,
     /// Whether it could change the headline. Others are folded if the format supports that.
     pub changes_headline: bool,
     /// The evidence, each wording once.
@@ -170,6 +172,23 @@ pub struct FindingEntry {
 }
 
 impl FindingEntry {
+    /// What it means for the numbers, to stand before the evidence: without the remedy, where all evidence
+    /// names one that begins with the same word.
+    #[must_use]
+    pub fn means_before_evidence(&self) -> &str {
+        let Some(end) = self.means.trim_end_matches('.').rfind(". ") else {
+            return &self.means;
+        };
+        let remedy = &self.means[end + 2..];
+        let verb = remedy.split(' ').next().unwrap_or_default();
+        let has_verb = |own: &FindingEvidence| own.text.to_plain().contains(&format!(". {verb} "));
+        if !self.evidence.is_empty() && self.evidence.iter().all(has_verb) {
+            &self.means[..=end]
+        } else {
+            &self.means
+        }
+    }
+
     /// In how many places it was found.
     #[must_use]
     pub fn places(&self) -> usize {

@@ -11,6 +11,7 @@ use crate::{
     axis::Axis,
     block::{FindingEntry, anchor},
     chart::curve::{Along, PAPER_AXIS, Reading},
+    evidence::DIFFERS,
     findings::Index,
     section::{self, Rendered, curves},
     statement,
@@ -29,8 +30,14 @@ const CONCLUSION: Section = Section::of_page("conclusion", "Conclusion");
 
 /// The most letters of a conclusion on the first page; a longer one is at the end.
 const CONCLUSION_LETTERS: usize = 600;
-/// The most sentences of each of several workloads, and of a single one.
-const SENTENCES: [usize; 2] = [5, 7];
+/// The most sentences of each workload: of more workloads fewer, for four pages.
+const fn sentences_most(workloads: usize) -> usize {
+    match workloads {
+        0 | 1 => 7,
+        2..=4 => 6,
+        _ => 5,
+    }
+}
 
 /// The sections of the brief.
 #[must_use]
@@ -185,6 +192,7 @@ fn along(group: &WorkloadGrid<'_>) -> Along {
 /// beside a table is too short for them.
 fn titled(mut chart: Chart, latency: Option<Metric>) -> Chart {
     const SCALE: &str = " (log scale)";
+    explain_hollow(&mut chart);
     if let Some(metric) = latency {
         let title = chart.title.replacen("Latency", metric.row().title, 1);
         chart.title = title.replace("operations per second", "ops/s");
@@ -205,6 +213,36 @@ fn titled(mut chart: Chart, latency: Option<Metric>) -> Chart {
         }
     }
     chart
+}
+
+/// Says what hollow points mean, where there are some. If all are, none is marked.
+fn explain_hollow(chart: &mut Chart) {
+    let mut marks: Vec<&mut Value> = Vec::new();
+    let series = chart.variants[0]["series"].as_array_mut();
+    for one in series.into_iter().flatten() {
+        if one["type"] == "line" {
+            let data = one["data"].as_array_mut().into_iter().flatten();
+            marks.extend(data.filter(|item| !item.is_null()));
+        }
+    }
+    let is_hollow = |item: &Value| item["itemStyle"].is_object() && item["symbol"].is_null();
+    let hollow = marks.iter().filter(|item| is_hollow(item)).count();
+    let all = marks.len();
+    if hollow == 0 {
+        return;
+    }
+    chart.hint.push_str(if hollow < all {
+        "; hollow: fewer than 100 samples"
+    } else {
+        "; each point: fewer than 100 samples"
+    });
+    if hollow == all {
+        for item in marks {
+            if let Some(item) = item.as_object_mut() {
+                item.remove("itemStyle");
+            }
+        }
+    }
 }
 
 /// The curves of sets of systems that the report names.
@@ -230,8 +268,8 @@ fn sets(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Block> {
 
 /// A chart beside a table or sentences. The first tells how to read them.
 fn small(mut chart: Chart, is_first: bool) -> Chart {
-    if let Some((read, _)) = chart.hint.split_once("; labels are").filter(|_| !is_first) {
-        chart.hint = read.to_owned();
+    if !is_first {
+        chart.hint = chart.hint.replace("; labels are thread counts", "");
     }
     chart.base["legend"]["short"] = true.into();
     chart.base["legend"]["itemWidth"] = 22.into();
@@ -262,7 +300,8 @@ fn few_ticks(ticks: &Value) -> Value {
 }
 
 fn workloads(sweep: &SweepTable<'_>) -> Vec<Block> {
-    let is_single = sweep.all_groups().count() == 1;
+    let count = sweep.all_groups().count();
+    let is_single = count == 1;
     let all = sweep.all_groups().enumerate().flat_map(|(index, group)| {
         let mut blocks = vec![Block::Heading {
             anchor: anchor(&["brief", &group.anchor]),
@@ -277,8 +316,7 @@ fn workloads(sweep: &SweepTable<'_>) -> Vec<Block> {
                 String::new()
             },
         }];
-        let mut sentences = statement::in_brief(group, sweep);
-        sentences.truncate(SENTENCES[usize::from(is_single)]);
+        let sentences = statement::in_brief(group, sweep, sentences_most(count));
         // The curve of a single workload is on the first page.
         match curve(group, sweep).filter(|_| !is_single) {
             Some(chart) => blocks.push(Block::Beside(
@@ -309,7 +347,8 @@ fn seen(entry: &FindingEntry) -> String {
     };
     let text = only.text.to_plain();
     let first = text.split_once(". ").map(|(first, _)| format!("{first}. "));
-    let short = first.filter(|first| first.chars().count() <= LETTERS_MAX && !first.contains('…'));
+    let short =
+        first.filter(|first| first.chars().count() <= LETTERS_MAX && !first.contains(DIFFERS));
     short.unwrap_or_default()
 }
 
@@ -324,7 +363,11 @@ fn method(data: &Data, sweep: &SweepTable<'_>, index: &Index<'_>, few: Option<Te
         entry.changes_headline || (is_few && has_few)
     });
     let findings = findings.map(|entry| {
-        let places = number::plural(entry.places() as u64, "place");
+        let count = entry.places() as u64;
+        let places = match entry.of_runs {
+            Some(all) => format!("{count} of {}", number::plural(all as u64, "run")),
+            None => number::plural(count, "place"),
+        };
         let title = format!("[{}] {}, {places}. ", entry.badge.letter, entry.title);
         Text::strong(title).and(seen(entry)).and(&*entry.means)
     });

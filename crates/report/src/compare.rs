@@ -11,7 +11,7 @@ pub use subject::subject;
 
 pub use words::{
     after_adjusting, better, between, common_noun, has_verdict, interval, interval_after,
-    is_by_adjustment, place, places, reason, reasons, than, titles, within,
+    is_by_adjustment, is_not_significant, place, places, reason, reasons, than, titles, within,
 };
 
 use crate::{

@@ -22,6 +22,8 @@ pub(crate) struct Comparisons {
     pub band: f64,
     /// How ratios are written.
     pub ratios: Option<Ratios>,
+    /// How those of a metric are, so that one fact has one notation in the whole report.
+    forms: Arc<BTreeMap<Metric, Ratios>>,
     /// Of repeats that end once a verdict is reached, the most, and the points at which verdicts were
     /// sought, each with whether one is open.
     pub until_decided: Option<(u32, BTreeMap<PointName, Sought>)>,
@@ -38,6 +40,7 @@ impl Comparisons {
             by_name: Arc::new(by_name),
             band,
             ratios: None,
+            forms: Arc::default(),
             until_decided: None,
         }
     }
@@ -45,6 +48,31 @@ impl Comparisons {
     /// The same, with ratios as the report writes them.
     pub fn with_ratios(self, ratios: Option<Ratios>) -> Self {
         Self { ratios, ..self }
+    }
+
+    /// The same, with the ratios of a metric in one notation if by themselves some would be percentages
+    /// and others not, so that headline, cards, sentences and tables state a fact alike.
+    pub fn with_forms(self, report: &ReportSettings) -> Self {
+        if self.ratios.is_some() {
+            return self;
+        }
+        let mut said: BTreeMap<Metric, Vec<(f64, String)>> = BTreeMap::new();
+        for one in self.all.iter().flat_map(|one| as_stated(one, report)) {
+            let text = self.improvement(&one);
+            let own = said.entry(one.metric).or_default();
+            own.push((one.ratio.value, text));
+        }
+        let forms = said.into_iter().filter_map(|(metric, all)| {
+            let form = self.form_beside(all.into_iter())?;
+            Some((metric, form))
+        });
+        let forms = Arc::new(forms.collect());
+        Self { forms, ..self }
+    }
+
+    /// How ratios of a metric are written; `None`: each as suits it.
+    pub fn form_of(&self, metric: Metric) -> Option<Ratios> {
+        self.forms.get(&metric).copied().or(self.ratios)
     }
 
     /// The same with what these runs leave open, if repeats end once a verdict is reached.
@@ -60,8 +88,11 @@ impl Comparisons {
     /// The same for comparisons in one row or sentence. If some would be percentages and some not, all
     /// are percentages; with a fivefold one, all are `X`.
     pub fn beside(&self, all: &[&Comparison]) -> Self {
-        let ratios = all.iter().map(|one| one.ratio.value);
-        let said = all.iter().map(|one| self.improvement(one));
+        let free = all
+            .iter()
+            .filter(|one| !self.forms.contains_key(&one.metric));
+        let ratios = free.clone().map(|one| one.ratio.value);
+        let said = free.map(|one| self.improvement(one));
         let form = self.form_beside(ratios.zip(said));
         self.clone().with_ratios(form)
     }
@@ -98,12 +129,14 @@ impl Comparisons {
             ends.chain([one.ratio.value])
         });
         let figures: Vec<f64> = figures.collect();
-        metric.map_or(self.ratios, |metric| metric.together(&figures, self.ratios))
+        metric.map_or(self.ratios, |metric| {
+            metric.together(&figures, self.form_of(metric))
+        })
     }
 
     /// A ratio of two values of a metric, as the report writes it.
     pub fn ratio(&self, metric: Metric, ratio: Bounded) -> String {
-        metric.improvement(ratio, self.ratios)
+        metric.improvement(ratio, self.form_of(metric))
     }
 
     /// How `a` compares with `b` at a point; `None` if a value is unknown, a run is not valid, or
@@ -175,6 +208,40 @@ impl Comparisons {
 fn has_no_noise(comparison: &Comparison) -> bool {
     let has_enough = comparison.runs_a.min(comparison.runs_b) >= RUNS_MIN;
     comparison.verdict == Verdict::TooFewRuns && has_enough && comparison.interval.is_none()
+}
+
+/// A comparison as a report may state it: with the subject first and, if that is worse, seen from the
+/// other one; with the baseline last; without either, with the better one first.
+fn as_stated(one: &Comparison, report: &ReportSettings) -> Vec<Comparison> {
+    let is_worse = |own: &Comparison| own.metric.gain(own.ratio).value < 0.0;
+    let named = |name: &Option<String>, system: &str| name.as_deref() == Some(system);
+    let (baseline, subject) = (&report.baseline, &report.subject);
+    if baseline.is_some() {
+        return match [&one.a, &one.b].map(|system| named(baseline, system)) {
+            [true, _] => vec![one.reversed()],
+            [_, true] => vec![one.clone()],
+            _ => Vec::new(),
+        };
+    }
+    if subject.is_none() {
+        let better = if is_worse(one) {
+            one.reversed()
+        } else {
+            one.clone()
+        };
+        return vec![better];
+    }
+    let own = match [&one.a, &one.b].map(|system| named(subject, system)) {
+        [true, _] => one.clone(),
+        [_, true] => one.reversed(),
+        _ => return Vec::new(),
+    };
+    if is_worse(&own) {
+        let other = own.reversed();
+        vec![own, other]
+    } else {
+        vec![own]
+    }
 }
 
 /// The names of systems that two studies have in common, in the order of the first.

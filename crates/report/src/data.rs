@@ -293,6 +293,7 @@ impl Data {
             Comparisons::from_pairs(&runs, &pairs, self.band())
                 .with_ratios(settings.ratios)
                 .with_open(&runs, &systems, &settings)
+                .with_forms(&settings)
         })
     }
 

@@ -16,8 +16,8 @@ use tailmark_model::{
 
 /// The most columns of evidence: no rule writes as many names.
 const COLUMNS_MAX: usize = 32;
-/// Stands in a gap that is filled with another value in each place.
-const DIFFERS: &str = "…";
+/// Stands in a gap that is filled with another value in each place, if they are many.
+pub const DIFFERS: &str = "several values";
 
 /// The place of a finding.
 #[derive(Debug, Clone, Copy)]
@@ -167,6 +167,7 @@ impl<'a> Wording<'a> {
             let is_one = |finding: &Finding| values(&finding.evidence).get(name) == alike;
             let is_alike = self.found.iter().all(|(finding, _)| is_one(finding));
             let span = alike.filter(|_| is_alike).cloned().or_else(|| span(&seen));
+            let span = span.or_else(|| choice(&seen));
             (name, span.unwrap_or_else(|| DIFFERS.to_owned()))
         });
         let spans = spans.collect();
@@ -203,6 +204,23 @@ fn span(seen: &[&Observation]) -> Option<String> {
         &low
     };
     Some(format!("{low} to {high}"))
+}
+
+/// `disk or memory`: two or three values of words; `None` if there are more.
+fn choice(seen: &[&Observation]) -> Option<String> {
+    const LISTED: usize = 3;
+    let mut values: Vec<String> = Vec::new();
+    for text in seen.iter().map(|one| one.text()) {
+        if !values.contains(&text) {
+            values.push(text);
+        }
+    }
+    let (last, head) = values.split_last()?;
+    match head {
+        [] => Some(last.clone()),
+        _ if values.len() > LISTED => None,
+        _ => Some(format!("{} or {last}", head.join(", "))),
+    }
 }
 
 /// The places of one row.
@@ -394,12 +412,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_range_is_a_gap_in_the_wording_and_a_list_in_the_table() {
+    fn what_is_no_range_is_a_choice_in_the_wording_and_a_list_in_the_table() {
         let [one] = &evidence_of(&[few(12, "reads", 80.0), few(12, "inserts", 3_780.0)])[..] else {
             panic!("one wording")
         };
         let text = one.text.to_plain();
-        assert!(text.starts_with("12 … are too few"), "{text}");
+        assert!(
+            text.starts_with("12 reads or inserts are too few"),
+            "{text}"
+        );
+        let four = ["reads", "inserts", "scans", "updates"].map(|kind| few(12, kind, 80.0));
+        let several = evidence_of(&four)[0].text.to_plain();
+        assert!(
+            several.starts_with("12 several values are too few"),
+            "{several}"
+        );
         assert_eq!(
             table(one)[1],
             ["a against b", "12", "reads; inserts", "80 s to 1 h 3 min"]

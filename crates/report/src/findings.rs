@@ -86,6 +86,10 @@ impl<'a> Index<'a> {
             means: finding::find(code)
                 .map_or("", |known| known.means)
                 .to_owned(),
+            of_runs: found
+                .iter()
+                .all(|(_, place)| matches!(place, FoundAt::Point(_)))
+                .then_some(data.points.len()),
             changes_headline: changes_headline(code),
             evidence: evidence(&found),
         }

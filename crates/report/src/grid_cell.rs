@@ -132,6 +132,19 @@ impl GridCell<'_> {
         Spread::from_values(&ops.collect::<Vec<_>>())
     }
 
+    /// Whether a latency of a run was imported without its number of samples.
+    #[must_use]
+    pub fn is_of_unknown_samples(&self, metric: Metric) -> bool {
+        let Some((kind, statistic)) = metric.latency() else {
+            return false;
+        };
+        let mut all = self
+            .points
+            .iter()
+            .filter_map(|point| point.phase.kinds.get(&kind));
+        all.any(|own| statistic.is_of_unknown_samples(TimeBasis::Response.latencies(own)))
+    }
+
     /// A latency over the repeats; `None` if any of them has too few samples.
     #[must_use]
     pub fn latency(&self, kind: Kind, clock: TimeBasis, measure: Statistic) -> Option<Quantity> {
@@ -140,7 +153,8 @@ impl GridCell<'_> {
         for point in &self.points {
             let latencies = clock.latencies(point.phase.kinds.get(&kind)?);
             values.push(measure.value(latencies)?);
-            solid &= measure.is_solid(latencies);
+            // What is taken as another program wrote it is not marked point by point.
+            solid &= measure.is_solid(latencies) || measure.is_of_unknown_samples(latencies);
         }
         Quantity::new(&values, solid)
     }

@@ -1,6 +1,7 @@
 //! The first sentences of a report: how its subject, or each system against the baseline, compares
 //! in which workloads and by how much, at the peaks and in the report's metric.
 
+mod amounts;
 mod fixed;
 mod subject;
 mod topic;
@@ -9,15 +10,13 @@ use crate::{
     axis::Step,
     block::Text,
     compare::{self, ComparedAt, Lead},
-    compared::Comparisons,
     data::Data,
     findings::Index,
-    statement::amount,
     sweep::{SweepTable, WorkloadGrid},
 };
+use amounts::{amounts, firsts};
 use std::collections::BTreeSet;
 use tailmark_model::{Metric, Point};
-use tailmark_stats::Comparison;
 use topic::WorkloadTopic;
 
 /// The sentences; `None` if no systems are compared.
@@ -65,9 +64,9 @@ struct Topic<'s, 'a> {
 
 /// The wording of a topic.
 struct Words {
-    /// Behind the name of the best: ` has the highest peak in `.
+    /// Behind the name of the best: ` has the highest peak ops/s in `.
     leads: String,
-    /// Between the names of two: ` has a higher peak than `.
+    /// Between the names of two: ` has higher peak ops/s than `.
     better: String,
     /// The same for the worse direction.
     worse: String,
@@ -145,10 +144,10 @@ impl<'s, 'a> Topic<'s, 'a> {
             None => String::new(),
         };
         let words = Words {
-            leads: format!(" has the highest peak{place} in "),
-            better: " has a higher peak than ".to_owned(),
-            worse: " has a lower peak than ".to_owned(),
-            also_worse: "a lower one",
+            leads: format!(" has the highest peak ops/s{place} in "),
+            better: " has higher peak ops/s than ".to_owned(),
+            worse: " has lower peak ops/s than ".to_owned(),
+            also_worse: "lower ones",
             compared: format!("at peak{place}"),
             place,
             is_of_peaks: true,
@@ -283,8 +282,8 @@ impl<'s, 'a> Topic<'s, 'a> {
                 } else {
                     said.and(format!("; {}", words.also_worse))
                 };
-                let which = format!(" in {}, ", self.which(led));
-                said = said.and(which).and_strong(by(led, sweep.comparisons));
+                let which = format!(" in {}", self.which(led));
+                said = amounts(said.and(which), led, sweep.comparisons, baseline);
             }
             if !said.0.is_empty() {
                 text = sentence(text, said.and("."));
@@ -294,7 +293,10 @@ impl<'s, 'a> Topic<'s, 'a> {
             if !same.is_empty() {
                 let which = self.which(&same);
                 let why = compare::reasons(&subject::titled(&same), sweep.comparisons);
-                let how = if sweep.comparisons.has_verdicts() {
+                let mut known = firsts(&same).into_iter();
+                let how = if known.any(compare::is_not_significant) {
+                    "show no significant difference".to_owned()
+                } else if sweep.comparisons.has_verdicts() {
                     "show no difference".to_owned()
                 } else {
                     format!("are {} of each other", compare::within(sweep.comparisons))
@@ -406,44 +408,6 @@ impl<'s, 'a> Topic<'s, 'a> {
             }
             _ => compare::titles(&titles),
         }
-    }
-}
-
-/// The first comparison of each workload.
-fn firsts<'t>(topics: &[&'t WorkloadTopic<'_, '_>]) -> Vec<&'t Comparison> {
-    let known = topics.iter().filter_map(|topic| topic.pairs[0].2.as_ref());
-    known.collect()
-}
-
-/// `by 11 % (YCSB D) to 50 % (YCSB A and F)`: the first of each workload over its second.
-fn by(topics: &[&WorkloadTopic<'_, '_>], comparisons: &Comparisons) -> String {
-    let comparisons = comparisons.beside(&firsts(topics));
-    let said: Vec<(f64, String, String)> = topics
-        .iter()
-        .filter_map(|topic| {
-            let (.., comparison) = &topic.pairs[0];
-            let comparison = comparison.as_ref()?;
-            let gain = compare::gain(comparison).value;
-            let text = comparisons.improvement(comparison);
-            // The direction is stated before.
-            let text = text.trim_end_matches(" lower").trim_end_matches(" higher");
-            let title = topic.group.title_with_conditions();
-            Some((gain.abs(), amount(text), title))
-        })
-        .collect();
-    let by_gain = |a: &&(f64, String, String), b: &&(f64, String, String)| a.0.total_cmp(&b.0);
-    let (Some(low), Some(high)) = (said.iter().min_by(by_gain), said.iter().max_by(by_gain)) else {
-        return String::new();
-    };
-    let end = |(_, text, _): &(f64, String, String)| {
-        let same = said.iter().filter(|(_, other, _)| other == text);
-        let titles: Vec<&str> = same.map(|(.., title)| title.as_str()).collect();
-        format!("{text} ({})", compare::titles(&titles))
-    };
-    if low.1 == high.1 {
-        format!("by {}", high.1)
-    } else {
-        format!("by {} to {}", end(low), end(high))
     }
 }
 

@@ -43,6 +43,30 @@ pub fn mix(group: &WorkloadGrid<'_>) -> String {
     texts.join("; ")
 }
 
+/// The mixes of YCSB's core workloads, as YCSB defines them.
+const DEFINED: [(&str, &str); 6] = [
+    ("ycsb-a", "50 % read, 50 % update"),
+    ("ycsb-b", "95 % read, 5 % update"),
+    ("ycsb-c", "100 % read"),
+    ("ycsb-d", "95 % read, 5 % insert"),
+    ("ycsb-e", "95 % scan, 5 % insert"),
+    ("ycsb-f", "50 % read, 50 % read-modify-write"),
+];
+
+/// The mix of a core workload of YCSB of which no counts are known. Names such as `ycsb-d-uniform` draw
+/// other keys.
+#[must_use]
+pub fn defined(group: &WorkloadGrid<'_>) -> Option<&'static str> {
+    let name = group.workload.to_lowercase();
+    let is_own = |own: &str| {
+        let rest = name.strip_prefix(own);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    };
+    let found = DEFINED.iter().find(|(own, _)| is_own(own));
+    let (_, mix) = found.filter(|_| mix(group).is_empty())?;
+    Some(mix)
+}
+
 /// Operations by kind, of each point.
 #[derive(Debug, Default)]
 struct Mix {

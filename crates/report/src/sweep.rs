@@ -117,6 +117,17 @@ impl<'a> SweepTable<'a> {
         }
     }
 
+    /// Whether values of a metric rest on few samples, and whether those are marked: not if all do.
+    #[must_use]
+    pub fn few_samples(&self, group: &WorkloadGrid<'a>, metric: Metric) -> (bool, bool) {
+        let systems = self.systems.iter();
+        let cells = systems.flat_map(|system| group.cells_of(&system.name));
+        let values = cells.filter_map(|cell| cell.value(metric));
+        let all: Vec<bool> = values.map(|value| value.solid).collect();
+        let has_few = all.contains(&false);
+        (has_few, has_few && all.contains(&true))
+    }
+
     /// Whether latencies are drawn from 0 at first.
     #[must_use]
     pub fn is_linear(&self) -> bool {

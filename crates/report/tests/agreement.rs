@@ -8,7 +8,7 @@ mod synthetic;
 
 use serde_json::Value;
 use synthetic::{SMALL, Shape};
-use tailmark_model::{Bounded, Metric, number};
+use tailmark_model::{Bounded, Metric, Ratios, number};
 use tailmark_report::{Block, Cell, Data, SECTIONS, Table};
 use tailmark_stats::statistics;
 use tailmark_study::{Study, export};
@@ -16,6 +16,9 @@ use tailmark_study::{Study, export};
 const SYSTEMS: [&str; 2] = ["Drive A 3.84TB", "Drive B 3.84TB"];
 const THREADS: [u32; 2] = [1, 64];
 const WORKLOADS: [(&str, &str); 2] = [("ycsb-a", "YCSB A"), ("ycsb-c", "YCSB C")];
+
+/// How ratios are written: otherwise the whole report decides.
+const FORM: Option<Ratios> = Some(Ratios::Percent);
 
 /// A study with this many runs of each point, as its report and its export have it.
 struct Stating {
@@ -53,8 +56,10 @@ impl Stating {
             .for_each(|point| study.add_point(point).unwrap());
         let mut json = Vec::new();
         (export::find("json").unwrap().write)(&study, &mut json).unwrap();
+        let mut data = Data::read(&[study]).unwrap();
+        data.settings.ratios = FORM;
         Self {
-            data: Data::read(&[study]).unwrap(),
+            data,
             document: serde_json::from_slice(&json).unwrap(),
         }
     }
@@ -225,20 +230,28 @@ fn assert_comparisons(stating: &Stating, latency: Metric) {
         let cell = find(&workloads[at.unwrap()], &row, &group, "difference");
         let number = |member: &str| comparison[member].as_f64();
         let ratio = Bounded::exact(number("ratio").unwrap());
-        assert_eq!(cell.text, metric.improvement(ratio, None));
+        assert_eq!(cell.text, metric.improvement(ratio, FORM));
         let detail = cell.detail.replace('\u{a0}', " ");
         if comparison["verdict"] == "too few runs" {
             assert_eq!(detail, "");
         } else {
-            let ends = (number("low").unwrap(), number("high").unwrap());
+            let ends_of = (number("low").unwrap(), number("high").unwrap());
+            let ends = ends_of;
             let is_open = comparison["verdict"] == "no difference shown";
             let ends = if is_open && ends.0 < 1.0 && ends.1 > 1.0 {
                 open_ends(metric, ends)
             } else {
-                metric.improvements(ends, None)
+                metric.improvements(ends, FORM)
             };
             assert!(detail.contains(&ends), "{ends} is not in {detail}");
-            assert!(detail.contains(comparison["verdict"].as_str().unwrap()));
+            let verdict = match comparison["verdict"].as_str().unwrap() {
+                // What is open but excludes 1 is not significant.
+                "no difference shown" if is_open && !(ends_of.0 < 1.0 && ends_of.1 > 1.0) => {
+                    "not significant"
+                }
+                verdict => verdict,
+            };
+            assert!(detail.contains(verdict), "{verdict} is not in {detail}");
         }
         seen += 1;
     }

@@ -59,7 +59,7 @@ fn the_first_page_has_headline_chart_and_table() {
     let first = page.split_whitespace().collect::<Vec<_>>().join(" ");
     for text in [
         "Drive A against Drive B, RocksDB",
-        "has a higher peak than Drive B 3.84TB in all 5 workloads",
+        "has higher peak ops/s than Drive B 3.84TB in all 5 workloads",
         "Peak operations per second by workload",
         "69.5k",
         "69,500",

@@ -401,3 +401,21 @@ fn a_load_began_when_it_began_and_not_when_an_earlier_one_of_nothing_did() {
     let began = facts.unwrap().into_iter().find(|f| f.name == "load began");
     assert!(!began.unwrap().value.starts_with("2001"));
 }
+
+#[test]
+fn a_study_that_finds_its_data_loaded_says_when_that_was() {
+    let bench = Bench::new("ycsb-c");
+    let load = bench.load_after();
+    let facts = |out: &Path| Study::open_read_only(out).unwrap().facts().unwrap();
+    let value = |out: &Path, name: &str| {
+        let mut all = facts(out).into_iter();
+        all.find(|fact| fact.name == name).map(|fact| fact.value)
+    };
+    let began = value(bench.out.path(), "load began");
+    assert!(began.is_some() && load.records == RECORDS);
+    assert_eq!(value(bench.out.path(), "loaded earlier"), None);
+    let later = tempfile::tempdir().unwrap();
+    run(&bench.plan, later.path()).unwrap();
+    assert!(loads(later.path()).is_empty());
+    assert_eq!(value(later.path(), "loaded earlier"), began);
+}

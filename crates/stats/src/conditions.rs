@@ -40,6 +40,7 @@ const NOT_CONDITIONS_OF_DB_BENCH: &[&str] = &[
 const PASSING_FACTS: &[(&str, &str)] = &[
     ("data set", "begun on"),
     ("data set", "load began"),
+    Fact::LOADED_EARLIER,
     ("data set", "loaded for repeat"),
     ("device", "device of the backing file"),
     ("device", "devices below"),
@@ -236,7 +237,9 @@ impl Conditions {
             let mut own = facts.iter().filter(own);
             own.find(|fact| fact.group == group && fact.name == name)
         };
-        conditions.age_h = own("data set", "load began")
+        let (group, earlier) = Fact::LOADED_EARLIER;
+        conditions.age_h = own(group, "load began")
+            .or_else(|| own(group, earlier))
             .and_then(|fact| fact.value.parse().ok())
             .zip(first_run_ms)
             .map(|(began, first): (humantime::Timestamp, u64)| hours_between(began, first));

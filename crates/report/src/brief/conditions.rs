@@ -2,13 +2,16 @@
 
 use super::settings;
 use crate::{
-    Cell, Column, Data, Table, TableRow,
+    Block, Cell, Column, Data, Table, TableRow, author,
     merge::is_imported,
+    mix,
     section::about,
     sweep::{SweepTable, WorkloadGrid},
 };
 use std::collections::BTreeSet;
-use tailmark_model::{Fact, Header, Point, Role, Scope, System, finding::LENGTH_UNKNOWN, number};
+use tailmark_model::{
+    Fact, Header, Point, Role, Scope, System, Words, finding::LENGTH_UNKNOWN, number,
+};
 
 /// The conditions: machine, systems, data and points; what was assumed, and which figures rest on `few`
 /// samples.
@@ -19,7 +22,7 @@ pub fn conditions(data: &Data, sweep: &SweepTable<'_>, few: Option<String>) -> T
     let rows = rows.chain(points(data, sweep));
     let rows = rows.chain([
         ("Assumed", assumed(data)),
-        ("Few samples", few_samples(data, sweep, few)),
+        ("Samples", few_samples(sweep, few)),
     ]);
     let rows = rows.filter_map(|(name, value)| {
         Some(TableRow {
@@ -54,27 +57,24 @@ fn assumed(data: &Data) -> Option<String> {
     (!said.is_empty()).then(|| format!("{said}: the published study does not say"))
 }
 
-/// What hollow points and grey latencies mean, with those of the headline.
-fn few_samples(data: &Data, sweep: &SweepTable<'_>, few: Option<String>) -> Option<String> {
+/// What hollow points and grey latencies mean, with those of the headline. If all rest on few samples or
+/// on an unknown number of them, none is marked.
+fn few_samples(sweep: &SweepTable<'_>, few: Option<String>) -> Option<String> {
     const LOOK: &str = "Hollow points and grey latencies rest on fewer than 100 samples.";
-    let counted = data
-        .points
-        .iter()
-        .flat_map(|point| point.phase.kinds.values());
-    let is_counted = counted.into_iter().any(|kind| kind.count > 0);
-    if few.is_some() && !is_counted {
-        let unknown = "The import gives no request counts, so it is unknown how much of hollow points \
-                       and grey latencies is chance.";
-        return Some(unknown.to_owned());
-    }
-    let systems = || sweep.systems.iter();
-    let has_some = sweep.all_groups().any(|group| {
-        let metric = sweep.metric(group);
-        let cells = systems().flat_map(|system| group.cells_of(&system.name));
-        let mut values = cells.filter_map(|cell| cell.value(metric?));
-        values.any(|value| !value.solid)
+    const ALL: &str = "Each latency rests on fewer than 100 samples.";
+    let of_groups = sweep.all_groups().filter_map(|group| {
+        let metric = sweep.metric(group)?;
+        Some(sweep.few_samples(group, metric))
     });
-    has_some.then(|| few.map_or(LOOK.to_owned(), |few| format!("{few} {LOOK}")))
+    let of_groups: Vec<(bool, bool)> = of_groups.collect();
+    let look = if of_groups.iter().any(|(_, are_marked)| *are_marked) {
+        Some(LOOK)
+    } else {
+        let has_few = of_groups.iter().any(|(has_few, _)| *has_few);
+        has_few.then_some(ALL)
+    };
+    let said: Vec<&str> = few.as_deref().into_iter().chain(look).collect();
+    (!said.is_empty()).then(|| said.join(" "))
 }
 
 /// The step that emulates a device.
@@ -163,7 +163,9 @@ fn database(data: &Data, system: &System) -> Option<String> {
     match system.driver.as_str() {
         "sim" => Some("simulated: the plan says how long a request takes".to_owned()),
         "null" => Some("none: every request is answered at once".to_owned()),
-        _ if is_imported(system) => version,
+        _ if is_imported(system) => {
+            version.or_else(|| of_system(&data.facts, &system.name, "database", "name"))
+        }
         driver => Some(version.map_or_else(|| driver.to_owned(), |v| format!("{driver} {v}"))),
     }
 }
@@ -250,12 +252,6 @@ fn points(data: &Data, sweep: &SweepTable<'_>) -> [Row; 5] {
     });
     let steps = sweep.groups.iter().flat_map(|group| &group.steps);
     let threads: BTreeSet<u32> = steps.map(|step| step.threads).collect();
-    let most_threads = threads.last().copied();
-    let tested = |counts: String| match most_threads {
-        Some(highest) => format!("{counts}; not tested beyond {highest}"),
-        None => counts,
-    };
-    let threads: Vec<String> = threads.iter().map(u32::to_string).collect();
     let is_timed = |point: &&Point| !LENGTH_UNKNOWN.is_among(&point.phase.findings);
     let times = data.points.iter().filter(is_timed);
     let times: Vec<f64> = times.map(|point| point.phase.duration_s).collect();
@@ -289,7 +285,7 @@ fn points(data: &Data, sweep: &SweepTable<'_>) -> [Row; 5] {
     let tools = tools.map(|header| {
         let tailmark = format!("tailmark {}", header.tailmark);
         if is_imported {
-            format!("another program; imported and compared by {tailmark}")
+            format!("not stated; results imported and compared by {tailmark}")
         } else {
             tailmark
         }
@@ -297,10 +293,29 @@ fn points(data: &Data, sweep: &SweepTable<'_>) -> [Row; 5] {
     [
         ("Workloads", workloads(sweep)),
         ("Records", joined(records)),
-        ("Threads", joined(threads.into_iter()).map(tested)),
+        ("Threads", tested(data, &threads)),
         ("Each point", joined(each.into_iter())),
         ("Tool", joined(tools)),
     ]
+}
+
+/// `4, 8, 16; not tested beyond 16`, unless the author's words say that or it is no sweep.
+fn tested(data: &Data, threads: &BTreeSet<u32>) -> Option<String> {
+    let counts = joined(threads.iter().map(u32::to_string))?;
+    let highest = threads.last().filter(|_| threads.len() > 1);
+    let is_said = |most: &&u32| {
+        let said = format!("beyond {most} were not tested");
+        author::words(data, Words::Notes)
+            .iter()
+            .any(|block| match block {
+                Block::Text(text) => text.to_plain().contains(&said),
+                _ => false,
+            })
+    };
+    Some(match highest.filter(|own| !is_said(own)) {
+        Some(highest) => format!("{counts}; not tested beyond {highest}"),
+        None => counts,
+    })
 }
 
 /// What the workloads do and how their keys are drawn; words that apply to all stand there once.
@@ -319,7 +334,10 @@ fn workloads(sweep: &SweepTable<'_>) -> Option<String> {
         (!about.is_empty()).then(|| format!("{}: {about}", group.title_with_conditions()))
     };
     let workloads: Vec<String> = groups.iter().filter_map(workload).collect();
-    let said = workloads.join(". ");
+    let mut said = workloads.join(". ");
+    if groups.iter().any(|group| mix::defined(group).is_some()) {
+        said.push_str("; mixes as YCSB defines them");
+    }
     match all {
         Some(keys) if said.is_empty() => Some(format!("all with {keys}")),
         Some(keys) => Some(format!("{said}; all with {keys}")),

@@ -55,9 +55,15 @@ pub fn table<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Option<Tab
     let row = |&step: &Step| {
         let mut cells = vec![Cell::new(step.label())];
         for &metric in &metrics {
-            let values = systems
-                .iter()
-                .map(|system| value(group, system, metric, step));
+            let (_, are_marked) = sweep.few_samples(group, metric);
+            let values = systems.iter().map(|system| {
+                let cell = value(group, system, metric, step);
+                let is_valid = group.valid_cell(&system.name, step).is_some();
+                Cell {
+                    muted: cell.muted && (are_marked || !is_valid),
+                    ..cell
+                }
+            });
             cells.extend(values);
             cells.extend(pair.map(|_| {
                 let said = at(step, metric).map(|known| comparisons.improvement(&known));

@@ -14,6 +14,9 @@ const charts = (function () {
   const TIMES = [[1e6, 1e6, 's'], [1e3, 1e3, 'ms'], [1, 1, 'us'], [0, 1e-3, 'ns']];
   const COUNTS = [[1e9, 1e9, 'G'], [1e6, 1e6, 'M'], [1e3, 1e3, 'k'], [0, 1, '']];
   const BYTES = [[1e9, 1e9, 'GB/s'], [1e6, 1e6, 'MB/s'], [1e3, 1e3, 'kB/s'], [0, 1, 'B/s']];
+  /* The value of one of the data of a series, and whether it is not merely a point on a line between two. */
+  const valueOf = (item) => (item !== null && typeof item === 'object' && !Array.isArray(item) ? item.value : item);
+  const isMarked = (item) => !(item && item.symbol === 'none');
   const number = (params) =>
     params !== null && typeof params === 'object' ? Number(params.value) : Number(params);
 
@@ -191,8 +194,7 @@ const charts = (function () {
     const [REACH, DISTANCE, EDGE, LINE] = [5, 3, 2, { width: 62, height: 16 }];
     const grid = { xAxisIndex: 0, yAxisIndex: 0 };
     const values = (type) => option.series.filter((s) => s.type === type).flatMap((s) => s.data
-      .map((item) => (item !== null && typeof item === 'object' && !Array.isArray(item) ? item.value : item))
-      .filter((value) => Array.isArray(value)));
+      .filter(isMarked).map(valueOf).filter((value) => Array.isArray(value)));
     const pixel = (x, y) => view.convertToPixel(grid, [x, y]);
     const around = ([x, y]) => [x - REACH, y - REACH, x + REACH, y + REACH];
     const marksOf = () => values('line').map((value) => around(pixel(value[0], value[1])));
@@ -219,7 +221,7 @@ const charts = (function () {
     });
     /* The pieces of the curves, each from one mark to the next. */
     const curvesOf = () => option.series.filter((s) => s.type === 'line').flatMap((s) => {
-      const points = s.data.map((item) => (item !== null && typeof item === 'object' && !Array.isArray(item) ? item.value : item))
+      const points = s.data.map(valueOf)
         .map((value) => (Array.isArray(value) ? pixel(value[0], value[1]) : null));
       return points.slice(1).map((point, i) => [points[i], point]).filter((piece) => piece[0] && piece[1]);
     });
@@ -313,6 +315,23 @@ const charts = (function () {
     if (axis.name) { axis.name = axis.name.replace('(log scale)', '(linear scale)'); }
   };
 
+  /* Between two points of a curve the logarithm of latency is linear in ops/s, as it is for readings off the curve. On
+     a linear axis that is no straight line, so unmarked points are put between them. */
+  const bent = (option) => {
+    const PIECES = 12;
+    const parts = Array.from({ length: PIECES - 1 }, (_, i) => (i + 1) / PIECES);
+    const isPoint = (value) => Array.isArray(value) && typeof value[0] === 'number' && value[1] > 0;
+    (option.series || []).filter((s) => s.type === 'line').forEach((s) => {
+      s.data = s.data.flatMap((item, i) => {
+        const [from, to] = [s.data[i - 1], item].map(valueOf);
+        if (!isPoint(from) || !isPoint(to)) { return [item]; }
+        return parts.map((part) => ({
+          value: [from[0] + part * (to[0] - from[0]), from[1] * (to[1] / from[1]) ** part], symbol: 'none',
+        })).concat([item]);
+      });
+    });
+  };
+
   /* Names of a legend, cut in the middle where the room is too narrow for them: those of drives differ at their ends. */
   const fitted = (name, room, font) => {
     const width = (text) => echarts.format.getTextRect(text, font).width;
@@ -400,5 +419,5 @@ const charts = (function () {
   const fully = (of) => full[Object.keys(write).find((name) => name === of || write[name] === of)]
     || ((v) => String(v));
 
-  return { named: named, linear: linear, full: fully, escaped: escaped, unfolded: unfolded, nines: write.nines, tileText: tileText };
+  return { named: named, linear: linear, bent: bent, valueOf: valueOf, isMarked: isMarked, full: fully, escaped: escaped, unfolded: unfolded, nines: write.nines, tileText: tileText };
 }());

@@ -41,16 +41,12 @@ pub fn reason(comparison: &Comparison, comparisons: &Comparisons) -> Option<Stri
 
 /// The same of several workloads, with their titles, at the end of a sentence: `: the 95 % intervals
 /// of 4 runs, −57 % to +67 % (YCSB C) and −20 % to +4 % (YCSB B), are too wide to rule a difference
-/// beyond 3 % in or out`. Of many, the widest. Where the number of comparisons decides, that alone:
-/// ` (after adjusting for 30 comparisons)`.
+/// beyond 3 % in or out`. Of many, the widest. Where the number of comparisons decides: ` (+8 %, 95 % interval
+/// +2.3 % to +19 %, after adjusting for 30 comparisons)`, of many the number alone.
 #[must_use]
 pub fn reasons(all: &[(String, &Comparison)], comparisons: &Comparisons) -> String {
     const LISTED: usize = 2;
-    let every: Vec<&Comparison> = all.iter().map(|(_, one)| *one).collect();
-    let adjusted = match after_adjusting(&every) {
-        text if text.is_empty() => text,
-        text => format!(" ({})", text.trim_start()),
-    };
+    let adjusted = adjusted(all, comparisons);
     let is_open = |(_, one): &&(String, &Comparison)| {
         is_not_shown(one, comparisons) && !is_by_adjustment(one)
     };
@@ -102,6 +98,38 @@ pub fn reasons(all: &[(String, &Comparison)], comparisons: &Comparisons) -> Stri
     )
 }
 
+/// ` (+8 %, 95 % interval +2.3 % to +19 %, after adjusting for 30 comparisons)`: of those that only the
+/// number of comparisons makes not significant.
+fn adjusted(all: &[(String, &Comparison)], comparisons: &Comparisons) -> String {
+    const LISTED: usize = 2;
+    let own = all.iter().filter(|(_, one)| is_by_adjustment(one));
+    let own: Vec<&(String, &Comparison)> = own.collect();
+    let why = after_adjusting(&own.iter().map(|(_, one)| *one).collect::<Vec<_>>());
+    let why = why.trim_start();
+    if own.is_empty() || own.len() > LISTED {
+        return if why.is_empty() {
+            String::new()
+        } else {
+            format!(" ({why})")
+        };
+    }
+    let has_titles = own.iter().any(|(title, _)| *title != own[0].0);
+    let has_systems = own.iter().any(|(_, one)| one.b != own[0].1.b);
+    let each = own.iter().filter_map(|(title, one)| {
+        let value = comparisons.improvement(one);
+        let interval = interval(one, comparisons)?;
+        let of = match (has_titles, has_systems) {
+            (false, false) => String::new(),
+            (true, false) => format!(" in {title}"),
+            (false, true) => format!(" against {}", one.b),
+            (true, true) => format!(" in {title} against {}", one.b),
+        };
+        Some(format!("{value}{of}, 95 % interval {interval}"))
+    });
+    let each: Vec<String> = each.collect();
+    format!(" ({}, {why})", each.join("; "))
+}
+
 fn is_not_shown(comparison: &Comparison, comparisons: &Comparisons) -> bool {
     Outcome::new(comparison, comparisons.band) == Outcome::NoDifferenceShown
         && has_verdict(comparison)
@@ -117,6 +145,17 @@ pub fn is_by_adjustment(comparison: &Comparison) -> bool {
         && is_shown
         && comparison.p_adjusted.is_some_and(|p| p >= SIGNIFICANCE)
         && comparison.interval.is_none_or(excludes_1)
+}
+
+/// Whether the interval of a difference that is not shown excludes that there is none: it is called not
+/// significant, with its value.
+#[must_use]
+pub fn is_not_significant(comparison: &Comparison) -> bool {
+    let excludes_1 = comparison
+        .interval
+        .is_some_and(|(low, high)| low > 1.0 || high < 1.0);
+    let is_open = comparison.verdict == Verdict::NoDifferenceShown && has_verdict(comparison);
+    is_open && (excludes_1 || is_by_adjustment(comparison))
 }
 
 /// ` after adjusting for 30 comparisons`, if that is why one of these shows no difference.

@@ -21,6 +21,7 @@ const picture = (function () {
     withoutHidden(chart);
     if ([chart.base, chart.variant].some((option) => option.paperAxis === 'linear')) {
       [chart.base, chart.variant].filter((option) => option.yAxis).forEach(charts.linear);
+      charts.bent(chart.variant);
     }
     const view = echarts.init(null, null, {
       renderer: 'svg', ssr: true, width: width, height: height,

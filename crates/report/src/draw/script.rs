@@ -119,4 +119,21 @@ mod tests {
         let drawn = script.draw(&option, &json!({}), (400.0, 300.0)).unwrap();
         assert!(drawn.svg.contains(">one two<"), "{}", drawn.svg);
     }
+
+    #[test]
+    fn between_two_points_a_curve_is_drawn_as_it_is_read() {
+        let script = Script::load().unwrap();
+        let drawn: String = script.context.with(|ctx| {
+            let bent = "{ const option = { series: [{ type: 'line', data: [[10, 1], [20, 4]] }] }; \
+                        charts.bent(option); JSON.stringify(option.series[0].data); }";
+            evaluate(&ctx, bent).unwrap()
+        });
+        let points: Vec<Value> = serde_json::from_str(&drawn).unwrap();
+        // Halfway the latency is the geometric mean of its ends, without a mark.
+        let halfway = &points[points.len() / 2];
+        let [x, y] = [0, 1].map(|at| halfway["value"][at].as_f64().unwrap());
+        assert!((x - 15.0).abs() < 1e-9 && (y - 2.0).abs() < 1e-9, "{drawn}");
+        let marked = points.iter().filter(|point| point["symbol"] != "none");
+        assert_eq!(marked.count(), 2, "{drawn}");
+    }
 }

@@ -104,7 +104,7 @@ fn finding(entry: &FindingEntry) -> String {
             line(&entry.title),
             line(code)
         ),
-        line_start(&escaped(&entry.means)),
+        line_start(&escaped(entry.means_before_evidence())),
     ];
     for evidence in &entry.evidence {
         parts.push(format!("- {}", line_start(&spans(&evidence.text))));

@@ -16,6 +16,7 @@ mod units;
 use crate::{
     Block, Card, CardFigure, Cell, Column, Data, Error, SECTIONS, Section, Table, TableRow, author,
     findings, logo,
+    merge::is_imported,
     section::{self, Rendered},
     sweep::SweepTable,
 };
@@ -429,11 +430,19 @@ fn facts(data: &Data) -> Vec<String> {
         .map(|s| s.name.as_str())
         .collect();
     let mut facts = vec![number::list(&compared)];
+    let is_import = !data.systems.is_empty() && data.systems.iter().all(is_imported);
     for header in &data.headers {
         if let Some(shape) = header.settings.data {
             facts.push(number::plural(shape.records, "record"));
         }
-        facts.push(number::instant(header.created_ms));
+        let began = number::instant(header.created_ms);
+        facts.push(if is_import {
+            // When it was measured, nobody said.
+            let day = began.split(' ').next().unwrap_or_default();
+            format!("imported on {day}")
+        } else {
+            began
+        });
     }
     facts.dedup();
     facts

@@ -1,7 +1,11 @@
 //! How the subject of a report compares: where it leads, which systems are ahead of it, and which
 //! cannot be distinguished from it.
 
-use super::{Topic, WorkloadTopic, by, firsts, sentence};
+use super::{
+    Topic, WorkloadTopic,
+    amounts::{NEAREST, amount_range, amounts, firsts},
+    sentence,
+};
 use crate::{
     block::Text,
     compare::{self, ComparedAt, Lead, Outcome},
@@ -27,24 +31,25 @@ impl<'s, 'a> Topic<'s, 'a> {
             let seconds: BTreeSet<&str> = led.iter().map(|topic| topic.pairs[0].1).collect();
             text = match seconds.first() {
                 Some(second) if seconds.len() == 1 && sweep.systems.len() == 2 => {
-                    compare::between(subject, &words.better, second)
-                        .and(format!("{} in {which}, ", words.place))
-                        .and_strong(by(&led, sweep.comparisons))
-                        .and(".")
+                    let better = compare::between(subject, &words.better, second);
+                    let better = better.and(format!("{} in {which}", words.place));
+                    amounts(better, &led, sweep.comparisons, second)
                 }
-                _ => Text::strong(subject)
-                    .and(format!("{}{which}, ", words.leads))
-                    .and_strong(by(&led, sweep.comparisons))
-                    .and(" over the nearest competitor."),
+                _ => {
+                    let leads = Text::strong(subject).and(format!("{}{which}", words.leads));
+                    amounts(leads, &led, sweep.comparisons, NEAREST)
+                }
             };
+            text = text.and(".");
         }
         text = sentence(text, self.ahead_of(sweep, subject, &others));
         text = sentence(text, self.alike(sweep, subject, &others));
         sentence(text, self.unsaid(&self.workloads, sweep))
     }
 
-    /// The systems that are ahead of the subject, and in which workloads: `B has a higher peak than A in
-    /// YCSB C, by 12 %; so has D, by 5 %`.
+    /// The systems that are ahead of the subject, and in which workloads: `B has higher peak ops/s than A in
+    /// YCSB C, by 12 %; so has D, by 5 %`. In the same workloads, with a figure each, `B and D have higher peak
+    /// ops/s than A in YCSB C, by 12 % and 5 %`.
     fn ahead_of(
         &self,
         sweep: &SweepTable<'a>,
@@ -82,8 +87,14 @@ impl<'s, 'a> Topic<'s, 'a> {
             .beside(&firsts(&topics.collect::<Vec<_>>()));
         let mut text = Text::default();
         let mut where_last = String::new();
+        if let ([_, _, ..], 0, Some(list)) =
+            (named, more.len(), self.listed(named, &comparisons, subject))
+        {
+            return list;
+        }
         for (first, own) in named {
             let own: Vec<&WorkloadTopic<'_, '_>> = own.iter().collect();
+            let is_first = text.0.is_empty();
             let which = self.which(&own);
             text = if text.0.is_empty() {
                 compare::between(first, &self.words.better, subject).and(&*self.words.place)
@@ -94,13 +105,65 @@ impl<'s, 'a> Topic<'s, 'a> {
                 text = text.and(format!(" in {which}"));
                 where_last = which;
             }
-            text = text.and(", ").and_strong(by(&own, &comparisons));
+            text = amounts(
+                text,
+                &own,
+                &comparisons,
+                if is_first { subject } else { "" },
+            );
         }
         match (named.is_empty(), more.len()) {
             (true, _) => text,
             (_, 0) => text.and("."),
             (_, count) => text.and(format!("; so {verbs} {count} more.")),
         }
+    }
+
+    /// The systems in one list, if they are ahead in the same workloads and by a figure each.
+    fn listed(
+        &self,
+        named: &[(&str, Vec<WorkloadTopic<'s, 'a>>)],
+        comparisons: &Comparisons,
+        subject: &str,
+    ) -> Option<Text> {
+        let all = named.iter().map(|(name, own)| {
+            let own: Vec<&WorkloadTopic<'_, '_>> = own.iter().collect();
+            let said = amount_range(&own, comparisons);
+            let metric = firsts(&own).first()?.metric;
+            (!said.contains(" to ")).then_some((*name, self.which(&own), said, metric))
+        });
+        let all: Vec<(&str, String, String, Metric)> = all.collect::<Option<_>>()?;
+        let (_, which, _, metric) = all.first()?;
+        if all.iter().any(|(_, other, ..)| other != which) {
+            return None;
+        }
+        let names: Vec<&str> = all.iter().map(|(name, ..)| *name).collect();
+        let said: Vec<&str> = all.iter().map(|(_, _, said, _)| said.as_str()).collect();
+        let is_ratio = said.iter().any(|own| own.contains('X'));
+        let said = if said.iter().all(|own| *own == said[0]) {
+            said[0].to_owned()
+        } else {
+            number::list(&said)
+        };
+        let verb = self.words.better.replacen(" has ", " have ", 1);
+        let verb = verb.replacen(" delivers ", " deliver ", 1);
+        let text = Text::strong(number::list(&names))
+            .and(verb)
+            .and_strong(subject);
+        let text = text.and(format!("{} in {which}", self.words.place));
+        Some(match (is_ratio, metric.more_is_better()) {
+            (false, _) => text.and(", ").and_strong(format!("by {said}")).and("."),
+            (true, false) => text.and(": ").and_strong(format!("{said} lower")).and("."),
+            (true, true) => {
+                let those = if *metric == Metric::OPS_PER_SEC {
+                    "those"
+                } else {
+                    "that"
+                };
+                let text = text.and(": ").and_strong(said);
+                text.and(format!(" {those} of {subject}."))
+            }
+        })
     }
 
     /// Which systems the subject is ahead of where it does not lead, and which are not told apart from
@@ -259,11 +322,22 @@ fn like(
     let within = compare::within(sweep.comparisons);
     let is_all = alike.len() > NAMED && alike.len() == topic.pairs.len();
     let of_outcome = compare::by_outcome(alike, sweep.comparisons.band);
+    let of_outcome = of_outcome.into_iter().flat_map(|(outcome, own)| {
+        let (open, none): (Vec<_>, Vec<_>) = own
+            .into_iter()
+            .partition(|one| compare::is_not_significant(one));
+        [(outcome, none), (outcome, open)]
+    });
+    let of_outcome: Vec<(Outcome, Vec<&Comparison>)> =
+        of_outcome.filter(|(_, own)| !own.is_empty()).collect();
     let is_one = of_outcome.len() == 1;
     let phrases = of_outcome.into_iter().map(|(outcome, own)| {
         let how = match outcome {
             Outcome::Tied => format!("is {within} of"),
             Outcome::Equivalent => format!("is equivalent ({within}) to"),
+            _ if compare::is_not_significant(own[0]) => {
+                "shows no significant difference from".to_owned()
+            }
             _ => "shows no difference from".to_owned(),
         };
         if is_all && is_one {

@@ -229,10 +229,12 @@ fn summary(earlier: &Earlier, all: &[Of]) -> Text {
                 match (judged - better - worse, count(Verdict::Equivalent)) {
                     (0, _) => ".".to_owned(),
                     (others, alike) if others == alike => "; the others are equivalent.".to_owned(),
-                    (_, 0) => "; the others show no difference.".to_owned(),
+                    (_, 0) => "; the others show no significant difference.".to_owned(),
                     (_, alike) => {
                         let are = if alike == 1 { "is" } else { "are" };
-                        format!("; {alike} {are} equivalent, the others show no difference.")
+                        format!(
+                            "; {alike} {are} equivalent, the others show no significant difference."
+                        )
                     }
                 },
             ),

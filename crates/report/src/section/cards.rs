@@ -289,7 +289,30 @@ fn of_pairs<'a>(
 
 /// The competitors that are level with the subject: `; within 3 % of B and C`.
 fn level_with(sweep: &SweepTable<'_>, level: &[&Comparison]) -> String {
-    let groups = compare::by_outcome(level, sweep.comparisons.band).into_iter();
+    let (open, level): (Vec<&Comparison>, Vec<&Comparison>) = level
+        .iter()
+        .partition(|one| compare::is_not_significant(one));
+    let comparisons = sweep.comparisons.beside(&open);
+    let not_significant = open.iter().map(|one| {
+        let joint = if one.metric.more_is_better() {
+            "over"
+        } else {
+            "against"
+        };
+        let interval = compare::interval(one, &comparisons);
+        let interval = interval.map_or_else(String::new, |ends| format!(" ({ends})"));
+        let said = comparisons.improvement(one);
+        format!("{said}{interval} {joint} {}", one.b)
+    });
+    let not_significant: Vec<String> = not_significant.collect();
+    let not_significant = match &not_significant[..] {
+        [] => String::new(),
+        all => {
+            let why = compare::after_adjusting(&open);
+            format!("; not significant{why}: {}", all.join(", "))
+        }
+    };
+    let groups = compare::by_outcome(&level, sweep.comparisons.band).into_iter();
     let said = groups.map(|(outcome, own)| {
         let how = match outcome {
             Outcome::Tied => format!("{} of", compare::within(sweep.comparisons)),
@@ -297,10 +320,9 @@ fn level_with(sweep: &SweepTable<'_>, level: &[&Comparison]) -> String {
             _ => "no difference shown from".to_owned(),
         };
         let names: Vec<&str> = own.iter().map(|each| each.b.as_str()).collect();
-        let why = compare::after_adjusting(&own);
-        format!("; {how} {}{why}", number::list(&names))
+        format!("; {how} {}", number::list(&names))
     });
-    said.collect()
+    said.chain([not_significant]).collect()
 }
 
 /// Value and words of two systems, each with what it is among several.
@@ -331,6 +353,10 @@ fn of_pair<'a>(
             "equivalent".to_owned(),
             format!("{what} {within}, {a} and {b}"),
         ),
+        Outcome::NoDifferenceShown if compare::is_not_significant(comparison) => {
+            let said = comparisons.improvement(comparison);
+            ("not significant".to_owned(), format!("{over}: {said}"))
+        }
         Outcome::NoDifferenceShown => ("no difference shown".to_owned(), over),
         Outcome::UnlikePeaks => {
             let (lacking, counts) = compare::unlike(group, (a, b), comparison.ratio.value);
@@ -344,8 +370,13 @@ fn of_pair<'a>(
             format!("{over}: a value is a bound"),
         ),
     };
+    let joint = if compare::is_not_significant(comparison) {
+        ", "
+    } else {
+        ": "
+    };
     let interval = compare::reason(comparison, comparisons);
-    let interval = interval.map_or_else(String::new, |text| format!(": {text}"));
+    let interval = interval.map_or_else(String::new, |text| format!("{joint}{text}"));
     figure(value, about + &interval)
 }
 

@@ -23,10 +23,11 @@ pub fn improvement(comparison: &Comparison, comparisons: &Comparisons) -> Cell {
     let verdict = match comparison.verdict {
         Verdict::TooFewRuns | Verdict::NotTestable if !comparisons.has_verdicts() => String::new(),
         Verdict::Equivalent => format!("equivalent ({})", compare::within(comparisons)),
-        verdict if compare::is_by_adjustment(comparison) => {
+        _ if compare::is_by_adjustment(comparison) => {
             let family = number::plural(comparison.family as u64, "comparison");
-            format!("{} among {family}", verdict.name())
+            format!("not significant among {family}")
         }
+        _ if compare::is_not_significant(comparison) => "not significant".to_owned(),
         verdict => verdict.name().to_owned(),
     };
     let parts = compare::interval(comparison, comparisons).into_iter();
@@ -181,15 +182,19 @@ impl<'a> Grid<'_, 'a> {
             note.push_str(&format!("Differences are those {over} at equal {equal}. "));
         }
         note.push_str(&self.note_of_runs());
-        note.push_str(
+        let cells = || {
+            let systems = self.systems.iter();
+            systems.flat_map(|s| self.group.cells_of(&s.name))
+        };
+        let is_unknown =
+            cells().any(|cell| metrics.iter().any(|own| cell.is_of_unknown_samples(*own)));
+        note.push_str(if is_unknown {
+            "– means that the import does not state it."
+        } else {
             "– means not measured, or fewer than 10 samples beyond the value; grey means fewer than \
-             100.",
-        );
-        let mut cells = self
-            .systems
-            .iter()
-            .flat_map(|s| self.group.cells_of(&s.name));
-        if cells.any(|cell| cell.fault.is_some()) {
+             100."
+        });
+        if cells().any(|cell| cell.fault.is_some()) {
             note.push_str(
                 " Grey with a reason means not valid: excluded from peaks and differences; ops/s count \
                  successes only.",

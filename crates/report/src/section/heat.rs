@@ -83,7 +83,7 @@ fn figure(sweep: &SweepTable<'_>) -> Option<Figure> {
         charts: vec![Chart {
             title,
             hint:
-                "times as good; blue: the first is better; orange: the second; white: no difference shown"
+                "times as good; blue: the first is better; orange: the second; white: no significant difference"
                     .to_owned(),
             about: "A tile for each thread count of each workload.".to_owned(),
             height: 60 + 40 * rows.len() as u32,

@@ -2,7 +2,7 @@
 
 use super::Section;
 use crate::{Block, Cell, Column, Data, Table, TableRow, findings::Index};
-use tailmark_model::{Kind, Load, Statistic, TimeBasis, number};
+use tailmark_model::{Fact, Kind, Load, Statistic, TimeBasis, number};
 
 pub const SECTION: Section = Section {
     name: "load",
@@ -13,7 +13,8 @@ pub const SECTION: Section = Section {
 const STATISTICS: [Statistic; 3] = [Statistic::MEAN, Statistic::P99, Statistic::P999];
 
 fn render(data: &Data) -> Vec<Block> {
-    if data.loads.is_empty() {
+    let earlier = earlier(data);
+    if data.loads.is_empty() && earlier.is_empty() {
         return Vec::new();
     }
     let columns = vec![
@@ -31,7 +32,17 @@ fn render(data: &Data) -> Vec<Block> {
     };
     let columns = columns.into_iter().chain(STATISTICS.map(latency)).collect();
     let index = Index::new(data);
-    let rows = data.loads.iter().map(|load| row(load, &index)).collect();
+    let columns: Vec<Column> = columns;
+    let rows = data.loads.iter().map(|load| row(load, &index));
+    let rows = rows.chain(earlier.iter().map(|(system, when)| {
+        let name = Cell::new(*system).with_detail(format!("loaded earlier, on {when}"));
+        let others = columns[1..].iter().map(|_| Cell::none());
+        TableRow {
+            cells: std::iter::once(name).chain(others).collect(),
+            total: false,
+        }
+    }));
+    let rows = rows.collect();
     let note =
         "Bandwidth counts keys and values as written by clients, not bytes that reach the device.";
     vec![Block::Table(Table {
@@ -40,6 +51,31 @@ fn render(data: &Data) -> Vec<Block> {
         note: note.into(),
         ..Table::default()
     })]
+}
+
+/// The systems whose data set an earlier run loaded, and when: `2026-11-30 08:19 UTC`.
+pub fn earlier(data: &Data) -> Vec<(&str, String)> {
+    let (group, name) = Fact::LOADED_EARLIER;
+    let facts = data.facts.iter().filter_map(|fact| {
+        let system = fact.system.as_deref()?;
+        let is_loaded_here = data.loads.iter().any(|load| load.system == system);
+        let is_it = (fact.group.as_str(), fact.name.as_str()) == (group, name);
+        // `2026-11-30T08:19:12.979Z` to the minute.
+        let when = fact.value.get(..16).unwrap_or(&fact.value);
+        (is_it && !is_loaded_here).then(|| (system, when.replace('T', " ") + " UTC"))
+    });
+    facts.collect()
+}
+
+/// That some systems have the data set of an earlier run, if others were loaded anew: `memory was loaded
+/// earlier, on 2026-11-30 08:19 UTC.`
+pub fn earlier_in_words(data: &Data) -> Option<String> {
+    let earlier = earlier(data);
+    let sentences = earlier
+        .iter()
+        .map(|(system, when)| format!("The data set of {system} was loaded earlier, on {when}."));
+    let sentences: Vec<String> = sentences.collect();
+    (!data.loads.is_empty() && !sentences.is_empty()).then(|| sentences.join(" "))
 }
 
 fn row(load: &Load, index: &Index<'_>) -> TableRow {

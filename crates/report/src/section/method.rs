@@ -3,7 +3,7 @@
 use super::Section;
 use crate::{
     Block, Cell, Column, Data, Table, TableRow, Text, author, block::anchor, compare, measure,
-    sweep::SweepTable,
+    merge::is_imported, sweep::SweepTable,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use tailmark_model::{Fact, Header, System, Words, number};
@@ -27,6 +27,9 @@ fn render(data: &Data) -> Vec<Block> {
         blocks.extend([heading("machine", "Machine"), Block::Table(machine)]);
     }
     for header in &data.headers {
+        if header.plan.is_empty() && header.source.is_empty() {
+            continue;
+        }
         let title = match data.headers.len() {
             1 => "Plan".to_owned(),
             _ => format!("Plan: {}", header.title),
@@ -40,7 +43,9 @@ fn render(data: &Data) -> Vec<Block> {
                 number::instant(header.created_ms)
             ),
         });
-        blocks.push(Block::Table(plan(header)));
+        if !header.plan.is_empty() {
+            blocks.push(Block::Table(plan(header)));
+        }
         if !header.source.is_empty() {
             blocks.push(Block::Source {
                 title: "The plan file".to_owned(),
@@ -61,17 +66,29 @@ fn heading(name: &str, title: &str) -> Block {
 
 fn definitions(data: &Data) -> Text {
     let sweep = SweepTable::new(data);
-    let text = "Threads are clients with one operation in flight each. A latency at a quality of \
-        service q over n samples is the k-th highest of them, k = n(1 − q) rounded down and at \
-        least 1. It is omitted if fewer than 10 samples lie beyond it. A read-modify-write counts \
-        as one operation in ops/s and is recorded as a read, an update and the pair; it fails if \
-        either half does. Ops/s count successful operations; in latencies, a failed request ranks \
-        above every success. ";
+    let are_imported = !data.systems.is_empty() && data.systems.iter().all(is_imported);
+    let text = if are_imported {
+        "Threads are clients with one operation in flight each. The values are those of the import: how \
+         they were measured, and which operations they leave out, it does not say. "
+    } else {
+        "Threads are clients with one operation in flight each. A latency at a quality of \
+         service q over n samples is the k-th highest of them, k = n(1 − q) rounded down and at \
+         least 1. It is omitted if fewer than 10 samples lie beyond it. A read-modify-write counts \
+         as one operation in ops/s and is recorded as a read, an update and the pair; it fails if \
+         either half does. Ops/s count successful operations; in latencies, a failed request ranks \
+         above every success. "
+    };
     let valid = format!(
         "A point is marked and excluded from peaks and comparisons if more than {} of its operations \
          failed (sweep.allow_errors), its database went away, or it found nothing. ",
         data.allow_errors_text()
     );
+    let has_faults = data.points.iter().any(|point| data.fault(point).is_some());
+    let valid = if are_imported && !has_faults {
+        String::new()
+    } else {
+        valid
+    };
     let merged = match measure::ends(sweep.repeats()) {
         "" => String::new(),
         ends => format!(
@@ -82,34 +99,41 @@ fn definitions(data: &Data) -> Text {
     let compared = if sweep.systems.len() > 1 {
         "Improvements at equal threads are a / b − 1 for ops/s and 1 − a / b for latency. The \
          average improvement is their arithmetic mean, which depends on which system is a; the \
-         geometric mean of the ratios does not, and is stated where the two disagree on which \
-         system is better. "
+         geometric mean of the ratios, which sentences state beside it, does not. Where the two \
+         disagree on which system is better, the first page and tables state the geometric mean. "
     } else {
         ""
     };
-    let verdicts = if sweep.comparisons.is_empty() {
-        String::new()
-    } else {
-        format!(
-            "The unit of a comparison is a run. With {} runs or more on both sides, the logarithms of \
-             their values are compared: by Welch's t; if systems took turns, by least squares with a \
-             linear trend (the ratio is then free of the drift that the means have); and at peaks, by \
-             an interval that holds for all thread counts that may be the peak. The verdict is better \
-             or worse if p, adjusted (Holm) over all points or all peaks of a metric, is below 0.05 \
-             and the ratio is not {}. It is equivalent if the whole 95 % interval of the ratio is. \
-             Otherwise, no difference is shown.{}",
-            statistics::RUNS_MIN,
-            compare::within(sweep.comparisons),
-            if sweep.comparisons.until_decided.is_some() {
-                " Repeats ended once verdicts were reached; p and intervals allow for looking after \
-                 each repeat (limits of Wang and Tsiatis)."
-            } else {
-                ""
-            },
-        )
-    };
     let text = Text::plain(text).and(valid).and(merged);
-    text.and(compared).and(verdicts)
+    text.and(compared).and(verdicts(&sweep, are_imported))
+}
+
+/// How differences are tested; of an import whose runs are too few for that, that they are not.
+fn verdicts(sweep: &SweepTable<'_>, are_imported: bool) -> String {
+    if sweep.comparisons.is_empty() {
+        return String::new();
+    }
+    if are_imported && !sweep.comparisons.has_verdicts() {
+        let why = sweep.comparisons.without_verdicts(sweep.repeats());
+        return why.unwrap_or_default();
+    }
+    let looks = if sweep.comparisons.until_decided.is_some() {
+        " Repeats ended once verdicts were reached; p and intervals allow for looking after each \
+         repeat (limits of Wang and Tsiatis)."
+    } else {
+        ""
+    };
+    format!(
+        "The unit of a comparison is a run. With {} runs or more on both sides, the logarithms of \
+         their values are compared: by Welch's t; if systems took turns, by least squares with a \
+         linear trend (the ratio is then free of the drift that the means have); and at peaks, by \
+         an interval that holds for all thread counts that may be the peak. The verdict is better \
+         or worse if p, adjusted (Holm) over all points or all peaks of a metric, is below 0.05 \
+         and the ratio is not {}. It is equivalent if the whole 95 % interval of the ratio is. \
+         Otherwise, no difference is shown; one whose interval excludes 1 is not significant.{looks}",
+        statistics::RUNS_MIN,
+        compare::within(sweep.comparisons),
+    )
 }
 
 /// One column for each system. Differences between compared systems are in bold.
@@ -129,8 +153,15 @@ fn systems(data: &Data) -> Table {
         data.systems.iter().map(value).collect()
     };
     rows.push("driver", &each(|s| Some(s.driver.clone())));
-    rows.push("place", &each(|s| Some(s.place.clone())));
-    rows.push("semantics", &each(|s| Some(s.semantics.clone())));
+    // Of what another program did, neither is known.
+    let own = |s: &System, value: &str| {
+        let is_known = !is_imported(s) && !value.is_empty();
+        is_known.then(|| value.to_owned())
+    };
+    let places = data.systems.iter().map(|s| own(s, &s.place));
+    rows.push("place", &places.collect::<Vec<_>>());
+    let semantics = data.systems.iter().map(|s| own(s, &s.semantics));
+    rows.push("semantics", &semantics.collect::<Vec<_>>());
     rows.push("ceiling of", &each(|s| s.ceiling_for.clone()));
     for (group, name) in fact_names(data) {
         let values: Vec<Option<String>> = data
@@ -138,7 +169,15 @@ fn systems(data: &Data) -> Table {
             .iter()
             .map(|system| fact(&data.facts, &system.name, &group, &name))
             .collect();
-        rows.push(&format!("{group}: {name}"), &values);
+        // Such a fact is named after a file or its contents.
+        if [Fact::IMPORTED, Fact::IMPORTED_CONTENTS].contains(&group.as_str()) {
+            let named = values
+                .iter()
+                .map(|value| value.as_ref().map(|_| name.clone()));
+            rows.push(&group, &named.collect::<Vec<_>>());
+        } else {
+            rows.push(&format!("{group}: {name}"), &values);
+        }
     }
     let settings: BTreeSet<&String> = data
         .systems
@@ -222,7 +261,9 @@ fn fact(facts: &[Fact], system: &str, group: &str, name: &str) -> Option<String>
 
 fn machine(data: &Data) -> Table {
     let mut groups: Vec<&str> = Vec::new();
-    let facts: Vec<&Fact> = data.facts.iter().filter(|f| f.system.is_none()).collect();
+    let facts = data.facts.iter().filter(|f| f.system.is_none());
+    // That tailmark made the study's folder says nothing of the machine.
+    let facts: Vec<&Fact> = facts.filter(|f| f.group != "run directory").collect();
     for fact in &facts {
         if !groups.contains(&fact.group.as_str()) {
             groups.push(&fact.group);

@@ -89,7 +89,7 @@ pub fn short_table(sweep: &SweepTable<'_>) -> Table {
     let systems = 1 + 2 * sweep.systems.len();
     let improvements = (systems + 1).min(long.columns.len());
     let mut columns = vec![Column::text("Workload")];
-    let title = "peak ops/s and its threads";
+    let title = "peak ops/s at threads";
     let names = sweep.systems.iter().map(|system| &system.name);
     columns.extend(names.map(|name| Column::number(name).unit("ops/s").group(title)));
     // A name is never split between two lines.

@@ -11,8 +11,8 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::{
-    BlockQos, BlockValue, Bounded, Kind, KindResult, Phase, Qos, Quantile, System, TimeBasis,
-    number,
+    BlockQos, BlockValue, Bounded, Kind, KindResult, Phase, Point, Qos, Quantile, System,
+    TimeBasis, number,
     qos::{BLOCK_SAMPLES, qualities, requests_beyond},
 };
 use tailmark_stats::statistics::geometric_mean;
@@ -37,7 +37,7 @@ fn render(data: &Data) -> Vec<Block> {
         [heading, Block::Table(table)].into_iter().chain(at_scale)
     });
     let mut blocks: Vec<Block> = blocks.collect();
-    if !blocks.is_empty() {
+    if !blocks.is_empty() && data.points.iter().any(is_counted) {
         blocks.insert(0, Block::Text(definition()));
     }
     blocks
@@ -50,6 +50,12 @@ fn definition() -> Text {
          per second at or above the value count all requests of the kind, failed ones included.",
         number::count(BLOCK_SAMPLES)
     ))
+}
+
+/// Whether the number of requests is known: an import may state quantiles alone.
+fn is_counted(point: &Point) -> bool {
+    let mut kinds = point.phase.kinds.values();
+    kinds.any(|kind| kind.count > 0)
 }
 
 /// None of a workload whose runs have no quantile at all.
@@ -76,12 +82,41 @@ fn table(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Table> {
         .to_vec();
     columns
         .extend(qualities().map(|quality| Column::number(quality.name).unit("us or requests/s")));
+    let is_counted = group.points().any(is_counted);
+    if !is_counted {
+        without_unstated(&mut columns, &mut rows);
+    }
     Some(Table {
         caption: String::new(),
         columns,
         rows,
-        note: note(group, has_blocks),
+        note: if is_counted {
+            note(group, has_blocks)
+        } else {
+            "As the import states them, without numbers of requests.".to_owned()
+        },
     })
+}
+
+/// Drops the qualities that an import states nowhere, and the rows without any.
+fn without_unstated(columns: &mut Vec<Column>, rows: &mut Vec<TableRow>) {
+    let is_stated = |cell: &Cell| cell.value.is_some();
+    let own: Vec<bool> = (0..columns.len())
+        .map(|at| !columns[at].numeric || rows.iter().any(|row| is_stated(&row.cells[at])))
+        .collect();
+    rows.retain(|row| row.cells.iter().any(is_stated));
+    for row in rows {
+        let cells = std::mem::take(&mut row.cells).into_iter().enumerate();
+        let cells = cells.filter(|(at, _)| own[*at]);
+        row.cells = cells
+            .map(|(_, cell)| Cell {
+                muted: false,
+                ..cell
+            })
+            .collect();
+    }
+    let mut at = own.iter();
+    columns.retain(|_| at.next().copied().unwrap_or_default());
 }
 
 /// The installations that a study scales up to, and how many devices each has.

@@ -11,7 +11,7 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use std::collections::BTreeSet;
-use tailmark_model::{Fact, System, finding::TOO_FEW_SAMPLES, number};
+use tailmark_model::{Fact, Metric, System, finding::TOO_FEW_SAMPLES, number};
 use tailmark_stats::Inequality;
 
 /// Conditions that the first page names.
@@ -146,6 +146,13 @@ fn name_in_words(name: &str) -> String {
 
 /// Which of the compared latencies rest on few requests, or are not stated for want of them.
 pub fn few_samples(sweep: &SweepTable<'_>, index: &Index<'_>) -> Option<Text> {
+    if let Some(metric) = unknown_samples(sweep) {
+        return Some(Text::plain(format!(
+            "The import does not say how many requests there were, so it is unknown how much of the {} \
+             is chance.",
+            metric.noun()
+        )));
+    }
     // The workloads of the same systems and place in one clause.
     let mut few: Vec<(String, Vec<String>)> = Vec::new();
     let mut metric = None;
@@ -167,13 +174,24 @@ pub fn few_samples(sweep: &SweepTable<'_>, index: &Index<'_>) -> Option<Text> {
         format!("{whose} in {}", compare::titles(&titles))
     });
     let text = Text::plain(format!(
-        "Fewer than 100 requests of a run, or an unknown number, are beyond the {} of {}, so chance has \
-         a part in it.",
+        "Fewer than 100 requests of a run are beyond the {} of {}, so chance has a part in it.",
         metric?.noun(),
         clauses.collect::<Vec<_>>().join(", and of "),
     ));
     let finding = TOO_FEW_SAMPLES.finding("");
     Some(text.and_badges(index.badges(std::iter::once(&finding))))
+}
+
+/// The metric, if it is a quantile that was imported without its number of samples.
+fn unknown_samples(sweep: &SweepTable<'_>) -> Option<Metric> {
+    let mut unknown = sweep.all_groups().filter_map(|group| {
+        let metric = sweep.metric(group)?;
+        let systems = sweep.systems.iter();
+        let mut cells = systems.flat_map(|system| group.cells_of(&system.name));
+        let is_unknown = cells.any(|cell| cell.is_of_unknown_samples(metric));
+        is_unknown.then_some(metric)
+    });
+    unknown.next()
 }
 
 /// The systems with few samples where a workload's metric is stated, and the place.

@@ -1,6 +1,6 @@
 //! The summary: who leads, by how much, and the basis of the numbers.
 
-use super::{FixedTopic, Section, cards::card, fixed_topics, remarks};
+use super::{FixedTopic, Section, cards::card, fixed_topics, load, remarks};
 use crate::{
     Block, Data, Text, author, compare, findings::Index, grid_name::workload_title, headline,
     measure, sweep::SweepTable,
@@ -31,7 +31,8 @@ pub fn front(data: &Data) -> Vec<Block> {
     let mut blocks: Vec<Block> = overall.map(Block::Text).into_iter().collect();
     let fixed = fixed_topics(data, &sweep);
     let quiet = as_measured(&sweep).into_iter().chain(interpolated(&fixed));
-    let quiet: Vec<String> = quiet.chain(remarks::not_real(data, &sweep)).collect();
+    let quiet = quiet.chain(remarks::not_real(data, &sweep));
+    let quiet: Vec<String> = quiet.chain(load::earlier_in_words(data)).collect();
     if !quiet.is_empty() {
         blocks.push(Block::Text(Text::plain(quiet.join(" "))));
     }
@@ -70,7 +71,9 @@ fn interpolated(fixed: &[FixedTopic<'_, '_>]) -> Option<String> {
     let places: Vec<&str> = places.map(|topic| topic.place.as_str()).collect();
     (!places.is_empty()).then(|| {
         let places = number::list(&places);
-        format!("Values {places} are interpolated between measured points.")
+        format!(
+            "Values {places} are interpolated between measured points, as the curves are drawn."
+        )
     })
 }
 

@@ -37,8 +37,9 @@ fn render(data: &Data) -> Vec<Block> {
 
 /// What its clients did and how its keys were drawn: `50 % read, 50 % update; uniform keys`.
 pub fn about(group: &WorkloadGrid<'_>, more: &[&str]) -> String {
-    let mix = mix::mix(group);
-    let mix = Some(mix.as_str()).filter(|mix| !mix.is_empty());
+    let measured = mix::mix(group);
+    let mix = Some(measured.as_str()).filter(|mix| !mix.is_empty());
+    let mix = mix.or(mix::defined(group));
     let parts = mix.into_iter().chain(more.iter().copied());
     let parts = parts.chain([group.conditions.as_str()]);
     let known: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();

@@ -151,6 +151,11 @@ fn which_is_better<'a>(
         let within = compare::within(comparisons);
         return LatencyStatement::Is(a, Text::plain(format!("{within} of {b}'s{details}")));
     }
+    if compare::is_not_significant(comparison) {
+        let said = comparisons.improvement(comparison);
+        let than = compare::than(&said, b);
+        return LatencyStatement::Is(a, Text::plain(format!("{said}{than}{details}")));
+    }
     match compare::alike(outcome, (a, b), comparisons) {
         Some(words) => {
             let sentence = format!("{words} in {noun}{details}.");

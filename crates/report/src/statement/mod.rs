@@ -1,5 +1,6 @@
 //! Sentences about one workload, modelled on those of the published studies.
 
+mod brief;
 mod ended;
 mod latency;
 mod overlap;
@@ -7,13 +8,13 @@ mod peak;
 mod shape;
 mod threads;
 
+pub use brief::in_brief;
 use peak::far;
 pub use peak::{also_more, amount, more, range};
 
 use crate::{
     axis::{Axis, Step},
     block::Text,
-    compare::{self, ComparedAt},
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::{Fault, Metric, number};
@@ -28,6 +29,8 @@ pub enum Detail {
     Full,
     /// Without the figures in the table next to it.
     Terse,
+    /// The same of the ends of a range alone: another sentence says who leads everywhere.
+    Ends,
 }
 
 /// The statements of a workload, the most important first.
@@ -52,7 +55,7 @@ pub fn statements<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<T
         lines.extend(threads::over_all(group, sweep, metric, Detail::Full));
     }
     if group.axis == Axis::Threads && group.rate.is_none() {
-        lines.extend(shape::compared(group, sweep));
+        lines.extend(shape::compared(group, sweep).concat());
         lines.extend(overlap::overlapping(group, sweep));
         let systems = sweep.systems.iter().copied();
         let systems = systems.filter(|system| group.has(&system.name));
@@ -63,38 +66,6 @@ pub fn statements<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<T
     lines.extend(ended::ended(group, sweep));
     lines.extend(ended::lengths(group, sweep));
     lines.extend(skipped(group, sweep));
-    lines
-}
-
-/// The most important of them in reading order, of each kind one: for a brief.
-#[must_use]
-pub fn in_brief<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Text> {
-    let mut lines: Vec<Text> = without_baseline(group, sweep).into_iter().collect();
-    lines.extend(skipped(group, sweep));
-    let terse = Detail::Terse;
-    let first = |all: Vec<Text>| all.into_iter().next();
-    if group.has_peaks() {
-        lines.extend(first(peak::at_peak(group, sweep, terse)));
-        let metric = Metric::OPS_PER_SEC;
-        lines.extend(first(threads::over_all(group, sweep, metric, terse)));
-        lines.extend(first(threads::changes_of_lead(group, sweep, metric)));
-        lines.extend(peak::share(group, sweep));
-    }
-    if let Some(metric) = sweep.metric(group) {
-        let spot = compare::where_stated(group, sweep, metric);
-        if !matches!(spot, Some(ComparedAt::Average(_))) {
-            lines.extend(first(latency::at_the_highest(group, sweep, metric, terse)));
-        }
-        // How curves rise says more than the ends of a range.
-        if group.axis == Axis::Threads && group.rate.is_none() {
-            lines.extend(shape::compared(group, sweep));
-        }
-        lines.extend(first(threads::over_all(group, sweep, metric, terse)));
-    }
-    if group.axis == Axis::Threads && group.rate.is_none() {
-        lines.extend(threads::at_the_lowest(group, sweep));
-        lines.extend(overlap::overlapping(group, sweep));
-    }
     lines
 }
 

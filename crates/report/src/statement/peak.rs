@@ -91,7 +91,7 @@ fn against_all(
         };
         text = text.and(joint).and_all(clause);
     }
-    if is_short || (detail == Detail::Terse && others.len() > 1) {
+    if is_short || (detail != Detail::Full && others.len() > 1) {
         return text.and(".");
     }
     if let Some(end) = of_common(group, sweep, first, others) {
@@ -232,6 +232,13 @@ fn against(
             let within = compare::within(comparisons);
             text.and(format!("is equivalent ({within}) to "))
         }
+        Outcome::NoDifferenceShown if compare::is_not_significant(comparison) => {
+            let than = if ratio < 1.0 { "fewer" } else { "more" };
+            match amount(&said) {
+                times if times.ends_with('X') => text.and(format!("delivers {times} the ops/s of ")),
+                percent => text.and(format!("delivers {percent} {than} ops/s than ")),
+            }
+        }
         Outcome::NoDifferenceShown => text.and("shows no difference from "),
         Outcome::Open => text.and(format!(
             "may or may not differ (a value is a bound; as measured, {said}) from "
@@ -315,7 +322,6 @@ pub fn share(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
     let standings = compare::standings(group, sweep);
     let (last, others) = standings.split_last().filter(|(_, rest)| rest.len() > 1)?;
     let mut shares = Vec::new();
-    let mut is_far = false;
     for other in others.iter().rev() {
         let pair = (last.system, other.system);
         let comparison = sweep.comparisons.at_peak(group, pair)?;
@@ -325,22 +331,24 @@ pub fn share(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
         }
         let is_ahead = compare::is_ahead(&comparison, sweep.comparisons.band);
         let below = (is_ahead == Some(false)).then_some(comparison.ratio)?;
-        is_far |= below.value < FAR;
         let share = number::bounded_share(below).replace("≤ ", "at most ");
-        shares.push((share, other.system));
+        shares.push((share, other.system, below.value < FAR));
     }
-    let (first, _) = shares.first()?;
-    let only = if is_far { "only " } else { "" };
-    let of_whom = if shares.iter().all(|(share, _)| share == first) {
-        format!("{first} of the others'")
+    // They fall from share to share.
+    let (first, _, are_far) = shares.first()?;
+    let only = |is_far: bool| if is_far { "only " } else { "" };
+    let of_whom = if shares.iter().all(|(share, ..)| share == first) {
+        format!("{}{first} of the others'", only(*are_far))
     } else if shares.len() > NAMED {
         // The highest of the others is last.
-        let (least, _) = shares.last()?;
-        format!("{least} to {first} of the others'")
+        let (least, ..) = shares.last()?;
+        format!("{}{least} to {first} of the others'", only(*are_far))
     } else {
-        let each = shares
-            .iter()
-            .map(|(share, other)| format!("{share} of {other}'s"));
+        // The first that is little says it of the next ones, too.
+        let little = shares.iter().position(|(.., is_far)| *is_far);
+        let each = shares.iter().enumerate().map(|(i, (share, other, _))| {
+            format!("{}{share} of {other}'s", only(little == Some(i)))
+        });
         let each: Vec<String> = each.collect();
         let each: Vec<&str> = each.iter().map(String::as_str).collect();
         number::list(&each)
@@ -348,6 +356,6 @@ pub fn share(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
     Some(
         Text::plain("The peak of ")
             .and_strong(last.system)
-            .and(format!(" reaches {only}{of_whom}.")),
+            .and(format!(" reaches {of_whom}.")),
     )
 }

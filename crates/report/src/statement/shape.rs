@@ -43,11 +43,11 @@ const DRAMATIC: f64 = 2.0;
 const NEAR_LIMIT: f64 = 0.1;
 
 /// How the shape of the subject's curve differs from the others': how much the latency rises over
-/// all thread counts, and with the last step.
-pub fn compared<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Text> {
+/// all thread counts, the steepest first, and with the last step.
+pub fn compared<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> [Vec<Text>; 2] {
     let one = sweep.baseline().or(compare::subject(sweep));
     let Some((one, metric)) = one.zip(sweep.latency_metric(group)) else {
-        return Vec::new();
+        return Default::default();
     };
     let curve = |name: &'a str| {
         let cells = group.steps.iter().map(|&step| group.valid_cell(name, step));
@@ -55,20 +55,22 @@ pub fn compared<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Tex
         points.collect::<Option<Vec<CurvePoint>>>()
     };
     let Some(own) = curve(one).filter(|own| own.len() > 2) else {
-        return Vec::new();
+        return Default::default();
     };
     let others = sweep.systems.iter().map(|system| system.name.as_str());
     let others = others.filter(|name| *name != one);
     let others = others.filter_map(|name| Some((name, curve(name)?)));
     let others: Vec<(&str, Vec<CurvePoint>)> = others.collect();
     let name = format!("{metric} latency");
-    let lasts = others
-        .iter()
-        .filter_map(|other| last_step(&name, (one, &own), other));
-    let slopes = others
-        .iter()
-        .filter_map(|other| slope(&name, (one, &own), other));
-    slopes.chain(lasts).collect()
+    let both = others.iter();
+    let lasts = both.clone();
+    let lasts = lasts.filter_map(|other| last_step(&name, (one, &own), other));
+    let mut slopes: Vec<(f64, Text)> = both
+        .filter_map(|other| slope(&name, (one, &own), other))
+        .collect();
+    slopes.sort_by(|(less, _), (more, _)| more.total_cmp(less));
+    let slopes = slopes.into_iter().map(|(_, text)| text);
+    [slopes.collect(), lasts.collect()]
 }
 
 /// Describes a change of latency by its ratio: `rises 4.0X`, `falls by 10 %`.
@@ -80,12 +82,12 @@ fn change(times: f64) -> String {
     }
 }
 
-/// Which of two curves is flatter over all thread counts.
+/// Which of two curves is flatter over all thread counts, and by what factor.
 fn slope(
     name: &str,
     (one, own): (&str, &[CurvePoint]),
     (other, of_other): &(&str, Vec<CurvePoint>),
-) -> Option<Text> {
+) -> Option<(f64, Text)> {
     // Of a curve with a hump or a dip the ends alone say nothing of how flat it is.
     let rise = |curve: &[CurvePoint]| {
         let rise = curve.last()?.ns? / curve.first()?.ns?;
@@ -108,13 +110,14 @@ fn slope(
     let (from, to) = (own.first()?.step, own.last()?.step);
     (apart >= STEEPER).then(|| {
         let text = Text::strong(flat).and(format!(" has a {much}flatter curve than "));
-        text.and_strong(steep).and(format!(
+        let text = text.and_strong(steep).and(format!(
             ": from {} to {}, its {name} {}, that of {steep} {}.",
             from.label(),
             to.place(),
             change(flat_rise),
             change(steep_rise)
-        ))
+        ));
+        (apart, text)
     })
 }
 

@@ -1,14 +1,21 @@
 //! Sentences about all thread counts of a workload, or all rates: the average improvement and its
 //! range, who leads where, and the lowest thread count.
 
+mod clause;
+mod everywhere;
+
+pub use everywhere::at_every_count;
+
 use crate::{
     axis::{Axis, Step},
-    block::{Span, Text},
+    block::Text,
     compare::{self, Average, ComparedAt, Outcome},
     compared::Comparisons,
     statement::{Detail, NAMED, more},
     sweep::{SweepTable, WorkloadGrid},
 };
+use clause::{Clause, OTHERS, everywhere_too};
+use everywhere::{at_every, everywhere};
 use tailmark_model::{Bounded, Metric, Ratios, Statistic, number};
 use tailmark_stats::{Comparison, comparison};
 
@@ -92,8 +99,8 @@ impl<'a> Along<'a> {
         let ratios = self.at.iter().map(|(_, own)| own.ratio.value);
         let average = average.map(|average| average.stated().value);
         let figures: Vec<f64> = ratios.chain(average).collect();
-        if all.ratios.is_some() {
-            return metric.together(&figures, all.ratios);
+        if let own @ Some(_) = all.form_of(metric) {
+            return metric.together(&figures, own);
         }
         let said = |value: f64| (value, metric.improvement(Bounded::exact(value), None));
         all.form_beside(figures.into_iter().map(said))
@@ -142,16 +149,23 @@ pub fn over_all<'a>(
     let is_tail = metric
         .latency()
         .is_some_and(|(_, own)| own != Statistic::MEAN);
-    if detail == Detail::Terse && is_tail && all.len() > 1 && everywhere.len() == 1 {
+    if detail != Detail::Full && is_tail && all.len() > 1 && everywhere.len() == 1 {
         let leads = |along: &Along<'_>| {
             let mut ways = [true, false].into_iter();
             ways.any(|is_first| along.leads_everywhere(sweep, is_first))
         };
         if all.iter().all(leads) {
-            return everywhere;
+            return if detail == Detail::Ends {
+                Vec::new()
+            } else {
+                everywhere
+            };
         }
     }
-    let mut lines: Vec<Text> = ranges.into_iter().chain(everywhere).collect();
+    let mut lines: Vec<Text> = ranges.into_iter().collect();
+    if detail != Detail::Ends {
+        lines.extend(everywhere);
+    }
     lines.extend(changes_of_lead(group, sweep, metric));
     lines
 }
@@ -190,10 +204,20 @@ fn ranges<'a>(
     all: &[&Along<'a>],
     detail: Detail,
 ) -> Option<Text> {
-    let first = all.first()?;
-    let is_one = all.iter().all(|along| along.a == first.a);
+    let clauses = clauses(group, sweep, metric, all, detail)?;
+    (!clauses.is_empty()).then(|| joined(group.axis, metric, &clauses))
+}
+
+/// What is said of each pair; pairs of which the same is said share a clause.
+fn clauses<'a>(
+    group: &WorkloadGrid<'a>,
+    sweep: &SweepTable<'a>,
+    metric: Metric,
+    all: &[&Along<'a>],
+    detail: Detail,
+) -> Option<Vec<Clause<'a>>> {
     let is_ops = metric == Metric::OPS_PER_SEC;
-    let is_terse = detail == Detail::Terse;
+    let is_terse = detail != Detail::Full;
     let mut clauses: Vec<Clause<'a>> = Vec::new();
     let beside = form_beside(sweep, metric, all);
     for along in all {
@@ -210,7 +234,7 @@ fn ranges<'a>(
         let ends = Some(ends).filter(|_| has_ends);
         let ratios = ends
             .as_ref()
-            .map_or(beside.or(sweep.comparisons.ratios), |_| ratios);
+            .map_or(beside.or(sweep.comparisons.form_of(metric)), |_| ratios);
         let details = (!is_terse, ends.as_deref(), ratios);
         let text = range(Text::default(), sweep, metric, OTHERS, average, details);
         let mut ways = [true, false].into_iter();
@@ -221,22 +245,49 @@ fn ranges<'a>(
             text,
             leads: ways.find(|is_first| along.leads_everywhere(sweep, *is_first)),
             // In full it is a sentence of its own.
-            can_lead: is_terse && !ends.is_some_and(|ends| ends.contains(" at every ")),
+            can_lead: detail == Detail::Terse
+                && !ends.is_some_and(|ends| ends.contains(" at every ")),
         };
         match clauses.iter_mut().find(|said| said.is_same(&clause)) {
             Some(said) => said.others.push(along.b),
             None => clauses.push(clause),
         }
     }
+    Some(clauses)
+}
+
+/// The clauses in one sentence. Those about one system that have the same verb are a list.
+fn joined(axis: Axis, metric: Metric, clauses: &[Clause<'_>]) -> Text {
+    let is_ops = metric == Metric::OPS_PER_SEC;
+    let is_one = clauses.iter().all(|clause| clause.a == clauses[0].a);
     // Of several systems alike it is said once, at the end.
     let leads = clauses[0].leads;
     let is_alike = is_one && leads.is_some() && clauses.iter().all(|one| one.leads == leads);
+    let is_said = |one: &Clause<'_>| one.leads.is_some() && one.can_lead && !is_alike;
+    let same = |one: &Clause<'_>| {
+        (one.verb(), one.is_average) == (clauses[0].verb(), clauses[0].is_average)
+    };
+    let is_list = is_one && clauses.iter().all(same) && !clauses.iter().any(is_said);
     let mut text = Text::default();
     let mut was_average = None;
     for (i, clause) in clauses.iter().enumerate() {
+        if is_list && i > 0 {
+            let has_comma = clauses.len() > 2 && i + 1 < clauses.len();
+            let joint = match (has_comma, clause.text.to_plain().contains(" to ")) {
+                (true, _) => ", ",
+                (false, true) => ", and ",
+                (false, false) => " and ",
+            };
+            text = clause.say(text.and(joint), is_ops, false);
+            if is_alike && clause.can_lead && i + 1 == clauses.len() {
+                let way = leads.unwrap_or_default();
+                text = text.and(everywhere_too(axis, (is_ops, way), ""));
+            }
+            continue;
+        }
         text = text.and(if i == 0 { "" } else { "; " });
         if was_average.replace(clause.is_average) != Some(clause.is_average) {
-            text = text.and(over(group.axis, clause.is_average, i == 0));
+            text = text.and(over(axis, clause.is_average, i == 0));
         }
         text = match (i == 0, is_ops) {
             (false, _) if is_one => text.and("it "),
@@ -247,7 +298,7 @@ fn ranges<'a>(
             }
             (false, false) => text.and("that of ").and_strong(clause.a).and(" "),
         };
-        text = clause.say(text, is_ops);
+        text = clause.say(text, is_ops, true);
         let is_here = clause.can_lead && (!is_alike || i + 1 == clauses.len());
         if let Some(way) = clause.leads.filter(|_| is_here) {
             let whom = match clause.others.len() {
@@ -255,10 +306,10 @@ fn ranges<'a>(
                 1 => " it",
                 _ => " them",
             };
-            text = text.and(everywhere_too(group.axis, (is_ops, way), whom));
+            text = text.and(everywhere_too(axis, (is_ops, way), whom));
         }
     }
-    Some(text.and("."))
+    text.and(".")
 }
 
 /// How the ratios of several pairs are written if some would be percentages and others not.
@@ -267,66 +318,8 @@ fn form_beside(sweep: &SweepTable<'_>, metric: Metric, all: &[&Along<'_>]) -> Op
     let ratios = ratios.map(|(_, own)| own.ratio);
     let forms = ratios.map(|ratio| (ratio.value, metric.improvement(ratio, None)));
     let comparisons = sweep.comparisons;
-    let is_free = comparisons.ratios.is_none() && all.len() > 1;
+    let is_free = comparisons.form_of(metric).is_none() && all.len() > 1;
     is_free.then(|| comparisons.form_beside(forms)).flatten()
-}
-
-/// Stands in a clause for the names of the others.
-const OTHERS: &str = "\u{1}";
-
-/// What a sentence says of one system against others of which the same is true.
-struct Clause<'a> {
-    a: &'a str,
-    others: Vec<&'a str>,
-    is_average: bool,
-    text: Text,
-    /// Whether the first leads at every step, or trails.
-    leads: Option<bool>,
-    /// Whether that may stand at the end of the clause.
-    can_lead: bool,
-}
-
-impl Clause<'_> {
-    fn is_same(&self, other: &Self) -> bool {
-        (self.a, self.is_average, self.leads, self.can_lead)
-            == (other.a, other.is_average, other.leads, other.can_lead)
-            && self.text == other.text
-    }
-
-    /// With the names: `A and B`, in front of a latency `A's and B's`.
-    fn say(&self, text: Text, is_ops: bool) -> Text {
-        let (last, head) = self.others.split_last().expect("a clause has another");
-        let head = head.iter().map(|name| {
-            let end = if is_ops { "" } else { "'s" };
-            format!("{name}{end}")
-        });
-        let names: Vec<String> = head.chain([(*last).to_owned()]).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let names = number::list(&names);
-        let spans = self.text.0.iter().map(|span| match span {
-            Span::Plain(said) => Span::Plain(said.replace(OTHERS, &names)),
-            Span::Strong(said) => Span::Strong(said.replace(OTHERS, &names)),
-            Span::Badge(_) => span.clone(),
-        });
-        Text(text.0.into_iter().chain(spans).collect())
-    }
-}
-
-/// `, and leads at every thread count`: at the end of a clause about an average. If other clauses are
-/// about other systems, ` it` or ` them` says whom.
-fn everywhere_too(axis: Axis, (is_ops, is_better): (bool, bool), whom: &str) -> String {
-    let at_every = match axis {
-        Axis::Threads => "thread count",
-        Axis::Rates => "offered rate",
-    };
-    let verb = match (is_ops, is_better) {
-        (true, true) => "leads",
-        (true, false) => "trails",
-        (false, true) => "is lower",
-        (false, false) => "is higher",
-    };
-    let whom = if is_ops { whom } else { "" };
-    format!(", and {verb}{whom} at every {at_every}")
 }
 
 /// The beginning of a sentence, or of a clause, about all steps.
@@ -385,68 +378,6 @@ fn range(
         let text = text.and("is ").and_strong(stated);
         text.and(format!("{than}{ends}"))
     }
-}
-
-/// What is higher, or lower, at every step: of which system, compared with which others.
-fn everywhere<'a>(
-    group: &WorkloadGrid<'a>,
-    sweep: &SweepTable<'a>,
-    metric: Metric,
-    all: &[Along<'a>],
-) -> Vec<Text> {
-    let does = |is_first: bool| {
-        let is_higher = is_first == metric.more_is_better();
-        match (metric, is_higher) {
-            (Metric::OPS_PER_SEC, true) => " delivers more ops/s than ".to_owned(),
-            (Metric::OPS_PER_SEC, false) => " delivers fewer ops/s than ".to_owned(),
-            (metric, true) => format!(" has a higher {} than ", metric.noun()),
-            (metric, false) => format!(" has a lower {} than ", metric.noun()),
-        }
-    };
-    let mut said: Vec<(&str, String, String, Vec<&str>)> = Vec::new();
-    for along in all {
-        let mut ways = [true, false].into_iter();
-        let Some(way) = ways.find(|is_first| along.leads_everywhere(sweep, *is_first)) else {
-            continue;
-        };
-        let (words, place) = (does(way), at_every(group, along));
-        let same = |(a, w, p, _): &&mut (&str, String, String, Vec<&str>)| {
-            *a == along.a && *w == words && *p == place
-        };
-        match said.iter_mut().find(same) {
-            Some((.., others)) => others.push(along.b),
-            None => said.push((along.a, words, place, vec![along.b])),
-        }
-    }
-    let measured = sweep.systems.iter().filter(|s| group.has(&s.name)).count();
-    let line = |(a, words, place, others): (&str, String, String, Vec<&str>)| {
-        let others = match others.len() {
-            n if n > 1 && n + 1 == measured => "every other system".to_owned(),
-            _ => number::list(&others),
-        };
-        Text::strong(a).and(format!("{words}{others} {place}."))
-    };
-    said.into_iter().map(line).collect()
-}
-
-/// `at every thread count (4 to 64)`; of the common ones, if one system has more.
-fn at_every(group: &WorkloadGrid<'_>, along: &Along<'_>) -> String {
-    let name = match group.axis {
-        Axis::Threads => "thread count",
-        Axis::Rates => "offered rate",
-    };
-    let shared = if along.at.len() == group.steps.len() {
-        ""
-    } else {
-        " that they share"
-    };
-    let labels = along.at.iter().map(|(step, _)| step.label());
-    let labels: Vec<String> = labels.collect();
-    let (first, last) = (labels.first(), labels.last());
-    let ends = first
-        .zip(last)
-        .map(|(first, last)| format!(" ({first} to {last})"));
-    format!("at every {name}{shared}{}", ends.unwrap_or_default())
 }
 
 /// Who leads where, if both do somewhere.

@@ -141,7 +141,8 @@ fn a_rate_on_one_side_of_a_curve_has_a_bound_or_was_not_reached() {
         "{text}"
     );
     let first = format!("{:?}", blocks("summary", &three));
-    let interpolated = "Values at 45,000 ops/s are interpolated between measured points.";
+    let interpolated =
+        "Values at 45,000 ops/s are interpolated between measured points, as the curves are drawn.";
     assert!(first.contains(interpolated), "{first}");
 }
 

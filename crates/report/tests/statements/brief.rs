@@ -53,7 +53,7 @@ fn of_three_systems_the_table_has_the_difference_from_the_nearest_if_it_fits() {
         &text,
         &[
             "Threads A B C over B A B C over B",
-            "32 400 250 130 1.6X 3.00 ms 21.0 ms 22.0 ms 7.0X lower",
+            "32 400 250 130 +60 % 3.00 ms 21.0 ms 22.0 ms 7.0X lower",
         ],
     );
     let long = |curve: Curve| Curve("Competitor-with-a-very-long-name", curve.1);
@@ -224,7 +224,7 @@ fn what_an_import_does_not_say_of_its_keys_is_not_printed() {
     }
     let (text, ..) = page("brief-import", &data);
     assert!(!text.contains("unknown keys"), "{text}");
-    assert!(text.contains("Tool another program; imported"), "{text}");
+    assert!(text.contains("Tool not stated; results imported"), "{text}");
     // Without a latency the curve is that of ops/s.
     assert!(text.contains("Operations per second by threads"), "{text}");
 }
@@ -245,8 +245,7 @@ fn peaks_over_unlike_thread_counts_are_compared_at_those_in_common_and_it_is_sai
          at 16 threads against 240 at 16 threads.",
     );
     let text = headline(&data);
-    let expected =
-        "A has a higher peak than B over the thread counts in common in both workloads, by 25 %.";
+    let expected = "A has higher peak ops/s than B over the thread counts in common in both workloads, by 25 %.";
     assert!(text.contains(expected), "{expected}\n{text}");
     let peaks = &tables("peaks", &data)[0];
     let higher = peaks

@@ -3,9 +3,11 @@
 
 use crate::{
     brief::page,
-    support::{A, B, C, Curve, blocks, cards, headline, one, point, said, study, tables},
+    support::{A, B, C, Curve, blocks, cards, headline, one, phase, point, said, study, tables},
 };
-use tailmark_model::{Fact, Metric, Point, Words, finding::TOO_FEW_SAMPLES};
+use tailmark_model::{
+    Fact, Kind, KindResult, Load, Metric, Point, Summary, Words, finding::TOO_FEW_SAMPLES,
+};
 use tailmark_report::{Block, Data};
 use tailmark_testing::assert_says;
 
@@ -67,15 +69,17 @@ fn a_difference_that_only_the_number_of_comparisons_hides_says_so() {
     data.settings.subject = Some("A".into());
     let why = "not significant after adjusting for 8 comparisons";
     let text = headline(&data);
-    let in_all = "At peak, A shows no difference from B, in all 8 workloads (after adjusting for 8 \
-                  comparisons): the 95 % intervals of 4 runs, the widest ";
-    assert!(text.starts_with(in_all), "{text}");
+    let open = "At peak, A shows no significant difference from B, in YCSB A (+7 %, 95 % interval \
+                +2.0\u{a0}%\u{a0}to\u{a0}+11\u{a0}%, after adjusting for 8 comparisons). At peak, A shows no \
+                difference from B, in own-1, own-2, own-3, own-4, own-5, own-6 and own-7: the 95 % \
+                intervals of 4 runs, the widest ";
+    assert!(text.starts_with(open), "{text}");
     let [card, other] = [0, 1].map(|index| cards(&data)[index].clone());
     let interval = "95 % interval of 4 runs: +2.0\u{a0}%\u{a0}to\u{a0}+11\u{a0}%, ";
     assert_says(
         &card,
         &[
-            "no difference shown: ops/s at peak, A over B: ",
+            "not significant: ops/s at peak, A over B: +7 %, ",
             interval,
             why,
         ],
@@ -87,14 +91,17 @@ fn a_difference_that_only_the_number_of_comparisons_hides_says_so() {
     let sentences = said(&data).join(" ");
     assert_says(
         &sentences,
-        &["A shows no difference from B (95 % interval of 4 runs", why],
+        &[
+            "A delivers 7 % more ops/s than B (95 % interval of 4 runs",
+            why,
+        ],
     );
     let detail = |row: usize| {
         let table = &tables("peaks", &data)[0];
         table.rows[row].cells.last().unwrap().detail.clone()
     };
     assert!(
-        detail(0).ends_with(", no difference shown among 8 comparisons"),
+        detail(0).ends_with(", not significant among 8 comparisons"),
         "{}",
         detail(0)
     );
@@ -105,7 +112,10 @@ fn a_difference_that_only_the_number_of_comparisons_hides_says_so() {
     );
     // Alone it is significant.
     let alone = headline(&runs(apart.0, apart.1, 1.0));
-    assert!(alone.starts_with("A has a higher peak than B"), "{alone}");
+    assert!(
+        alone.starts_with("A has higher peak ops/s than B"),
+        "{alone}"
+    );
 }
 
 #[test]
@@ -120,7 +130,7 @@ fn cards_name_what_the_competitor_is_among_several() {
     assert!(said.contains("A against B, the nearest"), "{said}");
     let behind = start(&crate::support::with_subject(three, "C"));
     assert!(
-        behind.starts_with("3.1X: ops/s at peak, A, the best, over C"),
+        behind.starts_with("+208 %: ops/s at peak, A, the best, over C"),
         "{behind}"
     );
     let two = start(&one(&[A, B]));
@@ -334,10 +344,105 @@ fn a_latency_of_few_samples_is_a_remark_and_a_finding_of_the_brief() {
     assert!(!enough.contains("Too few samples"), "{enough}");
     let few = brief_of("brief-few-samples", 70.0);
     for expected in [
-        "Fewer than 100 requests of a run, or an unknown number, are beyond the p99 read latency of A at 4 threads \
-         in YCSB A, so chance has a part in it.",
-        "Too few samples, 8 places.",
+        "Fewer than 100 requests of a run are beyond the p99 read latency of A at 4 threads in YCSB A, so chance has a part in it.",
+        "Too few samples, 8 of 8 runs.",
     ] {
         assert!(few.contains(expected), "{expected}\n{few}");
     }
+}
+
+#[test]
+fn a_data_set_that_an_earlier_run_loaded_is_told_where_another_was_loaded_anew() {
+    let mut data = one(&[A, B]);
+    let mut load = phase(100.0, 1.0);
+    let inserts = load.kinds.remove(&Kind::Read).unwrap();
+    load.kinds.insert(Kind::Insert, inserts);
+    data.loads.push(Load {
+        system: "A".into(),
+        records: 10_000,
+        threads: 16,
+        phase: load,
+    });
+    let (group, name) = Fact::LOADED_EARLIER;
+    data.facts.push(Fact {
+        system: Some("B".into()),
+        group: group.into(),
+        name: name.into(),
+        value: "2026-11-30T08:19:12.979Z".into(),
+    });
+    let summary = format!("{:?}", blocks("summary", &data));
+    let said = "The data set of B was loaded earlier, on 2026-11-30 08:19 UTC.";
+    assert!(summary.contains(said), "{summary}");
+    let rows = &tables("load", &data)[0].rows;
+    let names: Vec<(&str, &str)> = rows
+        .iter()
+        .map(|row| (row.cells[0].text.as_str(), row.cells[0].detail.as_str()))
+        .collect();
+    let expected = [("A", ""), ("B", "loaded earlier, on 2026-11-30 08:19 UTC")];
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn an_import_says_nothing_of_what_nobody_knows() {
+    let mut data = one(&[A, B]);
+    for system in &mut data.systems {
+        system.driver = "csv (imported)".into();
+        data.facts.push(Fact {
+            system: Some(system.name.clone()),
+            group: Fact::IMPORTED.into(),
+            name: "study.csv".into(),
+            value: "csv".into(),
+        });
+        data.facts.push(Fact {
+            system: Some(system.name.clone()),
+            group: "database".into(),
+            name: "name".into(),
+            value: "Cassandra 4.0.7".into(),
+        });
+    }
+    for point in &mut data.points {
+        for kind in point.phase.kinds.values_mut() {
+            let mut summary = Summary::default();
+            summary.set("p99", kind.service.max() as f64);
+            *kind = KindResult {
+                summary: Some(summary),
+                ..KindResult::default()
+            };
+        }
+    }
+    let method = format!("{:?}", blocks("method", &data));
+    for wrong in [
+        "faithful",
+        "Welch",
+        "failed (sweep.allow_errors)",
+        "fewer than 10 samples",
+    ] {
+        assert!(!method.contains(wrong), "{wrong}: {method}");
+    }
+    let rows = &tables("method", &data)[0].rows;
+    let row = |title: &str| {
+        let mut all = rows.iter();
+        let found = all.find(|row| row.cells[0].text == title);
+        found.map(|row| row.cells[1].text.clone())
+    };
+    assert_eq!(row("imported from").as_deref(), Some("study.csv"));
+    let definition = blocks("qos", &data).into_iter().next();
+    assert!(
+        matches!(definition, Some(Block::Heading { .. })),
+        "{definition:?}"
+    );
+    let qos = tables("qos", &data).remove(0);
+    let titles: Vec<&str> = qos.columns.iter().map(|c| c.title.as_str()).collect();
+    assert_eq!(titles, ["System", "At", "Requests", "Of", "p99"]);
+    assert!(!qos.note.contains("fewer than 10"), "{}", qos.note);
+    let (brief, ..) = page("brief-unknown", &data);
+    for expected in [
+        "Database Cassandra 4.0.7",
+        "imported on 20",
+        "50 % read, 50 % update",
+        "The import does not say how many requests there were",
+    ] {
+        assert!(brief.contains(expected), "{expected}: {brief}");
+    }
+    assert!(!brief.contains("Hollow points"), "{brief}");
 }

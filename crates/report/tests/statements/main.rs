@@ -394,11 +394,11 @@ fn mixed_leads_are_told_with_their_workloads() {
         ("ycsb-d", &even),
     ]);
     let text = headline(&data);
-    let several = "A has a higher peak than B in YCSB B and C, by 60 %. B has a higher peak than A in \
+    let several = "A has higher peak ops/s than B in YCSB B and C, by 60 %. B has higher peak ops/s than A in \
                    YCSB A, by 60 %. At peak, A is within 3 % of B, in YCSB D.";
     assert!(text.contains(several), "{text}");
     let ranges = headline(&study(&[("ycsb-a", &[A, B]), ("ycsb-b", &[A, C])]));
-    let one = "A has the highest peak in both workloads, by 60 % (YCSB A) to 208 % (YCSB B) over \
+    let one = "A has the highest peak ops/s in both workloads, by 60 % (YCSB A) to 208 % (YCSB B) over \
                the nearest competitor.";
     assert!(ranges.contains(one), "{ranges}");
 }
@@ -408,10 +408,10 @@ fn with_a_baseline_every_improvement_is_that_of_one_system_over_it() {
     let data = with_baseline(study(&[("ycsb-a", &[A, B, C])]), "B");
     let text = headline(&data);
     for expected in [
-        "A has a higher peak than B in YCSB A, by 60 %.",
-        "C has a lower peak than B in YCSB A, by 48 %.",
-        "A has a lower p99 read latency than B at 32 threads in YCSB A, by 7.0X.",
-        "C has a higher p99 read latency than B at 32 threads in YCSB A, by 5 %.",
+        "A has higher peak ops/s than B in YCSB A, by 60 %.",
+        "C has lower peak ops/s than B in YCSB A, by 48 %.",
+        "A has a lower p99 read latency than B at 32 threads in YCSB A: 7.0X lower.",
+        "C has a higher p99 read latency than B at 32 threads in YCSB A: 1.05X higher.",
     ] {
         assert!(text.contains(expected), "{expected}\n{text}");
     }
@@ -445,7 +445,7 @@ fn sentence_and_table_of_a_workload_name_the_same_leader() {
         ("ycsb-c", &[A, best]),
     ];
     let data = study(&workloads);
-    assert!(said(&data)[0].starts_with("At peak, B delivers 38 % fewer"));
+    assert!(said(&data)[0].starts_with("At peak, B delivers 0.6X the ops/s of A"));
     let table = &tables("workloads", &data)[0];
     assert!(
         table.note.contains("Differences are those of B "),
@@ -453,10 +453,10 @@ fn sentence_and_table_of_a_workload_name_the_same_leader() {
         table.note
     );
     let cells: Vec<&Cell> = table.rows.iter().map(|row| &row.cells[3]).collect();
-    assert!(cells.iter().all(|cell| cell.text.starts_with('\u{2212}')));
+    assert!(cells.iter().all(|cell| cell.text.starts_with("0.")));
     let text = headline(&data);
-    let expected = "B has a higher peak than A in YCSB B and C, by 9.0X. A has a higher peak than B in YCSB A, \
-                    by 60 %.";
+    let expected = "B has higher peak ops/s than A in YCSB B and C: 9.0X those of A. A has higher peak ops/s than B in YCSB A: \
+                    1.6X those of B.";
     assert!(text.starts_with(expected), "{text}");
 }
 

@@ -105,7 +105,7 @@ fn a_bound_in_a_headline_is_in_words() {
     data.settings.at_latency = vec![Duration::from_millis(9)];
     // B holds 9 ms up to 240 ops/s; where the other would exceed them was not measured.
     let said = headline(&data);
-    assert!(said.contains("by at least 2.0X"), "{said}");
+    assert!(said.contains(", by at least 108 %"), "{said}");
     assert!(!said.contains('≥'), "{said}");
 }
 
@@ -185,4 +185,39 @@ fn what_was_measured_within_the_limit_after_a_fall_counts() {
     // The other exceeds 9 ms between 1,000 and 1,500, but not at 5,000.
     let bounds = values.iter().filter(|value| **value == "≥ 5,000");
     assert_eq!(bounds.count(), 2, "{values:?}");
+}
+
+#[test]
+fn only_a_share_of_at_most_four_fifths_is_called_little() {
+    let at = |ops: f64| [0.25, 0.5, 0.75, 1.0].map(|part| (ops * part, 1.0));
+    let data = one(&[
+        Curve("A", at(1_000.0)),
+        Curve("B", at(560.0)),
+        Curve("C", at(516.0)),
+        Curve("D", at(480.0)),
+    ]);
+    assert_said(
+        &data,
+        "The peak of D reaches 93 % of C's, 86 % of B's and only 48 % of A's.",
+    );
+}
+
+#[test]
+fn a_fact_has_one_notation_in_the_whole_report() {
+    // By itself the lead over B is 2.2X at the peak and 33 % at 8 threads.
+    let slow = Curve("B", [(80.0, 1.0), (150.0, 1.1), (170.0, 2.2), (180.0, 3.3)]);
+    let data = one(&[A, slow]);
+    let text = headline(&data);
+    assert!(text.contains(", by 122 %"), "{text}");
+    assert!(
+        cards(&data)[0].starts_with("+122 %: "),
+        "{:?}",
+        cards(&data)
+    );
+    assert_said(
+        &data,
+        "At peak, A delivers 122 % more ops/s than B: 400 at 32 threads against 180 at 32 threads.",
+    );
+    let table = &tables("workloads", &data)[0];
+    assert_eq!(table.rows[3].cells[3].text, "+122 %");
 }

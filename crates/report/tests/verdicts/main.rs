@@ -167,7 +167,7 @@ fn sentence_card_and_cells_say_what_their_comparison_says() {
 fn the_headline_counts_verdicts_and_says_what_they_are_about() {
     let summary = said("summary", &study(&[FAST, SLOW]));
     assert!(
-        summary.contains("fast has a higher peak than slow in YCSB C, by 20 %."),
+        summary.contains("fast has higher peak ops/s than slow in YCSB C, by 20 %."),
         "{summary}"
     );
     let about = "Differences marked better or worse are significant at the 5 % level, adjusted (Holm) \
@@ -188,7 +188,7 @@ fn who_leads_in_another_workload_is_named_too() {
             point
         }));
     let summary = said("summary", &data);
-    let expected = "fast has a higher peak than slow in YCSB C, by 20 %. slow has a higher peak than fast \
+    let expected = "fast has higher peak ops/s than slow in YCSB C, by 20 %. slow has higher peak ops/s than fast \
                     in YCSB A, by 20 %.";
     assert!(summary.starts_with(expected), "{summary}");
 }
@@ -247,7 +247,7 @@ fn three_runs_are_too_few_which_is_said_once() {
     let why = "Differences are not tested for significance: that takes 4 runs of each point.";
     assert_eq!(body.matches(why).count(), 1);
     let summary = said("summary", &data);
-    let expected = "fast has a higher peak than slow in YCSB C, by 20 %.";
+    let expected = "fast has higher peak ops/s than slow in YCSB C, by 20 %.";
     assert!(summary.starts_with(expected), "{summary}");
     assert!(
         summary.lines().nth(1).unwrap().starts_with(why),
@@ -286,7 +286,7 @@ fn what_has_too_few_runs_beside_verdicts_is_said_not_to_be_tested() {
     assert!(summary.contains("adjusted (Holm) for "), "{summary}");
     let workloads = said("workloads", &data);
     assert!(
-        workloads.contains("delivers 50 % more ops/s than third"),
+        workloads.contains(", and 50 % more than third (geometric mean of the ratios: +50 %)"),
         "{workloads}"
     );
     let whole = said("summary", &study(&[FAST, SLOW]));

@@ -28,7 +28,7 @@ fn unbalanced() -> Data {
 fn where_drift_is_removed_the_order_follows_the_ratio_and_not_the_means() {
     let data = unbalanced();
     let summary = said("summary", &data);
-    let expected = "a has a higher peak than b in YCSB C, by 5 %.";
+    let expected = "a has higher peak ops/s than b in YCSB C, by 5 %.";
     assert!(summary.starts_with(expected), "{summary}");
     let cells = &tables("peaks", &data)[0].rows[0].cells;
     let [highest, over] = [&cells[cells.len() - 2], &cells[cells.len() - 1]];

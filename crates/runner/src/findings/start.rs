@@ -3,7 +3,7 @@
 
 use super::PointContext;
 use tailmark_model::{
-    PointKey, START_ROWS, Sentence, StartRow, StartState, number, series::PENDING_COMPACTION,
+    PointKey, START_ROWS, Sentence, StartRow, StartState, Unit, series::PENDING_COMPACTION,
 };
 use tailmark_plan::SystemPlan;
 
@@ -29,12 +29,12 @@ pub(super) fn unequal(point: &PointContext<'_>) -> Option<Sentence> {
     let others = sweep.starts.iter().filter(|(key, _)| is_compared(key));
     let differing = others.filter_map(|(key, other)| Some((key, other, differs(&own, other)?)));
     let (key, other, (row, _)) = differing.max_by(|a, b| a.2.1.total_cmp(&b.2.1))?;
-    let value = |state: &StartState| {
+    let observed = |sentence: Sentence, name: &str, state: &StartState| {
         let value = state.value(row.name).unwrap_or_default();
         if row.is_bytes {
-            number::bytes(value)
+            sentence.number(name, value, Unit::Bytes)
         } else {
-            number::count(value.round() as u64)
+            sentence.count(name, value.round() as u64)
         }
     };
     let what = match row.name {
@@ -43,14 +43,14 @@ pub(super) fn unequal(point: &PointContext<'_>) -> Option<Sentence> {
         _ => "in the database",
     };
     let sentence = Sentence::new(format!(
-        "This point started with {{Start}} {what}, but repeat {{Other repeat}} of {{Other system}} \
-         with {{Other start}}, so their numbers also show what earlier points have left. Let every \
-         point start from the same state (dataset.restore)."
+        "Before this point there were {{Start}} {what}, but {{Other start}} before repeat {{Other \
+         repeat}} of {{Other system}}, with which it is compared. Let every point start from the same \
+         data (dataset.restore)."
     ));
-    let sentence = sentence.text("Start", value(&own));
+    let sentence = observed(sentence, "Start", &own);
     let sentence = sentence.count("Other repeat", u64::from(key.repeat));
     let sentence = sentence.text("Other system", key.system.as_str());
-    Some(sentence.text("Other start", value(other)))
+    Some(observed(sentence, "Other start", other))
 }
 
 /// Whether two points have the same workload and load, in whatever repeat and system.

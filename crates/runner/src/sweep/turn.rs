@@ -85,6 +85,7 @@ impl<'a> Sweeper<'a> {
             return Ok(None);
         }
         state.adopted = dataset.adopt(self.plan, self.stop)?;
+        self.keep_earlier_load(dataset, system)?;
         Ok(Some(DataState {
             is_loaded: dataset.is_loaded()? & self.look_elsewhere(system)?,
             loaded_for: loaded_for(&self.study, dataset, system)?,
@@ -230,6 +231,24 @@ impl<'a> Sweeper<'a> {
             group: BEGUN_ON.0.to_owned(),
             name: BEGUN_ON.1.to_owned(),
             value: system.location.to_string(),
+        }])?)
+    }
+
+    /// Records when a data set was loaded that another study has left.
+    fn keep_earlier_load(&self, dataset: &Dataset<'_>, system: &SystemPlan) -> Result<(), Error> {
+        if fact(&self.study, system, Study::LOAD_BEGAN)?.is_some() {
+            return Ok(());
+        }
+        let began = dataset.load_began()?.filter(|began| !began.is_empty());
+        let Some(value) = began else {
+            return Ok(());
+        };
+        let (group, name) = Fact::LOADED_EARLIER;
+        Ok(self.study.set_facts(&[Fact {
+            system: Some(system.name.clone()),
+            group: group.to_owned(),
+            name: name.to_owned(),
+            value,
         }])?)
     }
 

@@ -122,7 +122,7 @@ fn finding(entry: &FindingEntry, names: &mut Names) -> Markup {
                     span.about { (number::plural(places as u64, "place")) }
                 }
             }
-            @if !entry.means.is_empty() { p { (entry.means) } }
+            @if !entry.means.is_empty() { p { (entry.means_before_evidence()) } }
             @for evidence in &entry.evidence {
                 p.evidence { (text(&evidence.text)) }
                 @if entry.changes_headline && evidence.table.rows.len() > ROWS_OPEN {

@@ -55,7 +55,7 @@ fn width(table: &Table, index: usize) -> usize {
     /// A title of numbers is not broken below that, in the style of the page.
     const TITLE: usize = 9;
     let column = &table.columns[index];
-    let word = |text: &str| text.split(' ').map(|word| word.chars().count()).max();
+    let word = |text: &str| longest(text).map(|letters| letters.min(LONG));
     let cell = |cell: &Cell| {
         let text = if column.numeric {
             cell.text.chars().count()
@@ -76,6 +76,14 @@ fn width(table: &Table, index: usize) -> usize {
     cells.chain([title]).max().unwrap_or(0) + PADDING
 }
 
+/// Letters of a word that is broken where there is no room for it, such as the flags of a build.
+const LONG: usize = 40;
+
+/// Letters of the longest word.
+fn longest(text: &str) -> Option<usize> {
+    text.split(' ').map(|word| word.chars().count()).max()
+}
+
 fn part(table: &Table, part: &[usize], is_first: bool) -> Markup {
     let columns: Vec<&Column> = part.iter().map(|&index| &table.columns[index]).collect();
     let grouped = columns.iter().any(|c| !c.group.is_empty());
@@ -86,7 +94,7 @@ fn part(table: &Table, part: &[usize], is_first: bool) -> Markup {
                 @if grouped { tr.groups { @for g in groups(&columns) { (g) } } }
                 tr {
                     @for (i, column) in columns.iter().enumerate() {
-                        th scope="col" class=[class(&columns, i, false)] { (column.title) }
+                        th scope="col" class=[class(&columns, i, None)] { (column.title) }
                     }
                 }
             }
@@ -94,7 +102,7 @@ fn part(table: &Table, part: &[usize], is_first: bool) -> Markup {
                 @for row in &table.rows {
                     tr class=[row.total.then_some("total")] {
                         @for (i, &index) in part.iter().enumerate() {
-                            (cell(&row.cells[index], class(&columns, i, row.cells[index].muted)))
+                            (cell(&row.cells[index], class(&columns, i, Some(&row.cells[index]))))
                         }
                     }
                 }
@@ -117,11 +125,17 @@ fn groups(columns: &[&Column]) -> Vec<Markup> {
 }
 
 /// Numbers are set right; the first column of a group gets a rule before it.
-fn class(columns: &[&Column], index: usize, muted: bool) -> Option<String> {
+fn class(columns: &[&Column], index: usize, cell: Option<&Cell>) -> Option<String> {
     let column = columns[index];
     let first =
         !column.group.is_empty() && (index == 0 || columns[index - 1].group != column.group);
-    let names = [("n", column.numeric), ("first", first), ("muted", muted)];
+    let is_long = |own: &Cell| !column.numeric && longest(&own.text) > Some(LONG);
+    let names = [
+        ("n", column.numeric),
+        ("first", first),
+        ("muted", cell.is_some_and(|cell| cell.muted)),
+        ("long", cell.is_some_and(is_long)),
+    ];
     let class: Vec<&str> = names
         .iter()
         .filter(|(_, on)| *on)

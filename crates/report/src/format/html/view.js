@@ -7,8 +7,7 @@ const viewOf = function (all) {
   const state = { theme: 'light', scale: 'log', along: 'rate', threads: Infinity, hidden: new Set() };
 
   const list = (value) => (Array.isArray(value) ? value : value ? [value] : []);
-  const valueOf = (item) => (item !== null && typeof item === 'object' && !Array.isArray(item)
-    ? item.value : item);
+  const { valueOf } = charts;
 
   const isLatency = (base) => !Array.isArray(base.yAxis) && base.yAxis && base.yAxis.type === 'log';
   const tipOf = (base) => String((base.tooltip || {}).formatter).split(' ')[0];
@@ -80,6 +79,7 @@ const viewOf = function (all) {
     if ((base.paperAxis || state.scale) === 'linear' && isLatency(base) && own.yAxis) { charts.linear(own); }
     if (state.threads < Infinity && (isByThreads(base) || isCurve(base))) { upTo(own, base); }
     if (state.along === 'threads' && isCurve(base)) { alongThreads(own, base); }
+    if ((base.paperAxis || state.scale) === 'linear' && isCurve(base) && isLatency(base)) { charts.bent(own); }
     if (state.theme === 'dark' && !isOnPaper) {
       recoloured(own);
       if (own.tooltip) {
@@ -113,7 +113,7 @@ const viewOf = function (all) {
     const byThreads = isCurve(base) && x.type === 'value';
     shown.forEach((s, column) => s.data.forEach((item, i) => {
       const value = valueOf(item);
-      if (value === null || value === undefined) { return; }
+      if (value === null || value === undefined || !charts.isMarked(item)) { return; }
       const is2d = Array.isArray(value);
       /* Points of a curve are known by their threads: no two systems have the same ops/s. */
       const isRun = tipOf(base) === '@run';

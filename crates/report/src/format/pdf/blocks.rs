@@ -132,7 +132,12 @@ impl<'r> Writer<'r> {
         let kind = kicker.to_uppercase();
         self.paragraph(Tag::P, &[Run::plain(kind, look)], 0.0, 2.0);
         self.heading(1, title, &[], heading(19.0), 3.0);
-        self.paragraph(Tag::P, &[Run::plain(facts.join(" · "), MUTED)], 0.0, 10.0);
+        self.paragraph(
+            Tag::P,
+            &[Run::plain(facts.join("\u{a0}· "), MUTED)],
+            0.0,
+            10.0,
+        );
     }
 
     /// A section with its heading.
@@ -340,7 +345,12 @@ impl<'r> Writer<'r> {
         self.written.flow.space(5.0);
         self.heading(3, &title, &[&anchor], heading(9.8), 2.0);
         if !entry.means.is_empty() {
-            self.paragraph(Tag::P, &[Run::plain(&entry.means, INK)], 0.0, 3.0);
+            self.paragraph(
+                Tag::P,
+                &[Run::plain(entry.means_before_evidence(), INK)],
+                0.0,
+                3.0,
+            );
         }
         for evidence in &entry.evidence {
             self.list(std::slice::from_ref(&evidence.text));

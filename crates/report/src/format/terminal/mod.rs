@@ -217,7 +217,7 @@ fn findings(entries: &[FindingEntry], screen: Screen) -> Vec<String> {
             &format!("{}, {places}", entry.badge.code),
             screen,
         ));
-        lines.extend(paragraph(&entry.means, screen));
+        lines.extend(paragraph(entry.means_before_evidence(), screen));
         for evidence in &entry.evidence {
             lines.extend(item("- ", &evidence.text, screen));
             if entry.changes_headline {

@@ -145,7 +145,12 @@ fn same(
         None => Outcome::as_measured(ratio, band),
     };
     if compare::is_certain(ratio) {
-        compare::alike(outcome, (a, b), sweep.comparisons)
+        let text = compare::alike(outcome, (a, b), sweep.comparisons);
+        if tested.is_some_and(compare::is_not_significant) {
+            text.map(|text| text.replace("no difference", "no significant difference"))
+        } else {
+            text
+        }
     } else {
         let side = compare::better(compared);
         Some(format!("it is not certain whether {a} or {b} is {side}"))
