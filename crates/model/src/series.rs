@@ -97,25 +97,22 @@ impl Series {
         (n > 0).then(|| sum / f64::from(n))
     }
 
-    /// Mean over the time from the start of the phase to `end_s`; `None` without a sample. Each sample
-    /// holds until the next one, and the first one also before, so that a meter that logs more often
-    /// while its values are high counts them no more often.
+    /// Mean over the time from the start of the phase to `end_s`; `None` without a sample. Between two
+    /// samples the value changes linearly, and it holds before the first and after the last. So a
+    /// meter that logs more often while its values are high counts them no more often.
     pub fn mean_over_time(&self, end_s: f64) -> Option<f64> {
         let samples = self.at_s.iter().copied().zip(self.values.iter().copied());
         let inside: Vec<(f64, f64)> = samples
             .filter(|(at, _)| (0.0..=end_s).contains(at))
             .collect();
-        let begins = std::iter::once(0.0).chain(inside.iter().skip(1).map(|(at, _)| *at));
-        let ends = inside.iter().skip(1).map(|(at, _)| *at).chain([end_s]);
-        let held = inside.iter().zip(begins.zip(ends));
-        let sum: f64 = held
-            .map(|((_, value), (from, until))| value * (until - from))
-            .sum();
-        match inside.as_slice() {
-            [] => None,
-            [(_, only)] => Some(*only),
-            _ => Some(sum / end_s),
-        }
+        let [first, .., last] = inside[..] else {
+            return inside.first().map(|(_, only)| *only);
+        };
+        let between = inside
+            .windows(2)
+            .map(|two| (two[1].0 - two[0].0) * (two[0].1 + two[1].1) / 2.0);
+        let ends = first.0 * first.1 + (end_s - last.0) * last.1;
+        Some((between.sum::<f64>() + ends) / end_s)
     }
 
     /// The value from each sample to the next: for a counter its change per second, for a gauge the
@@ -195,11 +192,12 @@ mod tests {
         samples.extend((0..10).map(|tenth| (2.0 + f64::from(tenth) / 10.0, 300.0)));
         samples.extend([(3.0, 100.0), (4.0, 100.0)]);
         let uneven = gauge(&samples);
-        assert!((uneven.mean_over_time(5.0).unwrap() - 140.0).abs() < 1e-9);
+        assert!((uneven.mean_over_time(5.0).unwrap() - 158.0).abs() < 1e-9);
         assert!(uneven.mean(5.0).unwrap() > 240.0);
         // Samples of a second each.
-        let even = gauge(&[(0.0, 1.0), (1.0, 2.0), (2.0, 6.0)]);
-        assert_eq!(even.mean_over_time(3.0), Some(3.0));
+        let even = gauge(&[(0.5, 1.0), (1.5, 2.0), (2.5, 6.0)]);
+        assert!((even.mean_over_time(3.0).unwrap() - 3.0).abs() < 0.5);
+        assert_eq!(gauge(&[(2.0, 4.0)]).mean_over_time(3.0), Some(4.0));
         assert_eq!(gauge(&[(-1.0, 5.0)]).mean_over_time(3.0), None);
     }
 }

@@ -79,86 +79,103 @@ impl<'a> Cleaning<'a> {
     /// If a run is in progress there, or the study cannot be read or has no id.
     pub fn look(out: &Path, plan: Option<&'a Plan>, results: Results) -> Result<Self, Error> {
         let study = Study::open_read_only(out)?;
-        let is_restoring = |plan: &&Plan| plan.dataset.restore.how == Restore::Snapshot;
-        let restoring = plan.filter(is_restoring);
         let lock = lock_existing(out)?;
-        let header = study.header()?;
-        let id = header.id;
+        let id = study.header()?.id;
         if id.len() != 32 || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(Error::NoStudyId {
                 study: study.path().to_owned(),
             });
         }
-        let (mut remains, mut not_touched, mut may_be_left) = (Vec::new(), Vec::new(), Vec::new());
-        let mut snapshots = Vec::new();
-        let hosts = hosts(&study)?;
+        let left = prepare::whose_changes(out);
+        let mut cleaning = Self {
+            restoring: plan.filter(|own| own.dataset.restore.how == Restore::Snapshot),
+            remains: Vec::new(),
+            snapshots: Vec::new(),
+            groups: tailmark_machine::left_groups(),
+            has_changes: left == WhoseChanges::Own,
+            results: Vec::new(),
+            not_touched: Vec::new(),
+            may_be_left: Vec::new(),
+            _lock: lock,
+        };
+        cleaning.look_at_systems(&study, plan, &id)?;
+        cleaning.results = match results {
+            Results::Keep => left_drafts(out),
+            Results::Remove => {
+                let found = FoundResults::new(out, &id, study.has_made_directory()?);
+                let kept = found.left.into_iter();
+                let named = kept.map(|(path, why)| (path.display().to_string(), why));
+                cleaning.not_touched.extend(named);
+                found.own
+            }
+        };
+        if left == WhoseChanges::Others {
+            let why = "changes of another run; `tailmark restore` undoes them";
+            let place = "this machine".to_owned();
+            cleaning.not_touched.push((place, why.to_owned()));
+        }
+        Ok(cleaning)
+    }
+
+    /// Looks at the places of each system.
+    fn look_at_systems(
+        &mut self,
+        study: &Study,
+        plan: Option<&Plan>,
+        id: &str,
+    ) -> Result<(), Error> {
+        let hosts = hosts(study)?;
         let loads = study.loads()?;
         let points = study.point_keys()?;
         // Points that are damaged say nothing, and stop nothing.
-        let inserted = inserted_into_adopted(&study).unwrap_or_default();
+        let inserted = inserted_into_adopted(study).unwrap_or_default();
         for system in study.systems()? {
             // A system with points but no load was measured on the data of another study.
             let has_loaded = loads.iter().any(|load| load.system == system.name)
                 || points.iter().all(|key| key.system != system.name);
             for (place, other_host) in places(&system.place, &hosts) {
                 if let Some(inserts) = inserted.get(&system.name) {
-                    may_be_left.push(place.clone());
-                    not_touched.push((place, left_in_adopted(*inserts)));
+                    self.leave(place, left_in_adopted(*inserts));
                     continue;
                 }
-                match look_at(&system, &place, plan, &id) {
-                    Ok(Some(found)) if found.has_snapshot && restoring.is_none() => {
-                        let why = "its server has a snapshot, which is removed first, by the \
-                                   command of the plan: `tailmark clean PLAN.toml`";
-                        may_be_left.push(place.clone());
-                        not_touched.push((place, why.to_owned()));
-                    }
-                    Ok(found) => {
-                        let has_snapshot = found.as_ref().is_some_and(|found| found.has_snapshot);
-                        snapshots.extend(has_snapshot.then(|| system.name.clone()));
-                        let kept = found.iter().flat_map(|found| &found.kept);
-                        let why = "it holds something of another program";
-                        not_touched.extend(kept.map(|kept| (kept.clone(), why.to_owned())));
-                        remains.extend(found);
-                    }
+                match look_at(&system, &place, plan, id) {
+                    Ok(found) => self.add(&system.name, place, found),
                     Err(Untouched::Gone(why)) if other_host.is_empty() => {
-                        not_touched.push((place, why));
+                        self.not_touched.push((place, why));
                     }
                     Err(Untouched::Gone(why) | Untouched::Left(why)) if !has_loaded => {
-                        not_touched.push((place, why));
+                        self.not_touched.push((place, why));
                     }
                     Err(Untouched::Gone(why) | Untouched::Left(why)) => {
-                        may_be_left.push(place.clone());
-                        not_touched.push((place, format!("{why}{other_host}")));
+                        self.leave(place, format!("{why}{other_host}"));
                     }
                 }
             }
         }
-        let results = match results {
-            Results::Keep => left_drafts(out),
-            Results::Remove => {
-                let found = FoundResults::new(out, &id, study.has_made_directory()?);
-                let left = found.left.into_iter();
-                not_touched.extend(left.map(|(path, why)| (path.display().to_string(), why)));
-                found.own
-            }
-        };
-        let left = prepare::whose_changes(out);
-        if left == WhoseChanges::Others {
-            let why = "changes of another run; `tailmark restore` undoes them";
-            not_touched.push(("this machine".to_owned(), why.to_owned()));
+        Ok(())
+    }
+
+    /// Leaves a place alone that may hold what the study created.
+    fn leave(&mut self, place: String, why: String) {
+        self.may_be_left.push(place.clone());
+        self.not_touched.push((place, why));
+    }
+
+    /// Adds what was found at a place of a system.
+    fn add(&mut self, system: &str, place: String, found: Option<Remains>) {
+        let has_snapshot = found.as_ref().is_some_and(|found| found.has_snapshot);
+        if has_snapshot && self.restoring.is_none() {
+            let why = "its server has a snapshot, which is removed first, by the command of the \
+                       plan: `tailmark clean PLAN.toml`";
+            return self.leave(place, why.to_owned());
         }
-        Ok(Self {
-            restoring,
-            remains,
-            snapshots,
-            not_touched,
-            may_be_left,
-            groups: tailmark_machine::left_groups(),
-            has_changes: left == WhoseChanges::Own,
-            results,
-            _lock: lock,
-        })
+        self.snapshots
+            .extend(has_snapshot.then(|| system.to_owned()));
+        let kept = found.iter().flat_map(|found| &found.kept);
+        let why = "it holds something of another program";
+        let kept = kept.map(|kept| (kept.clone(), why.to_owned()));
+        self.not_touched.extend(kept);
+        self.remains.extend(found);
     }
 
     /// Whether there is nothing to remove.

@@ -279,7 +279,7 @@ const REFUSED: &[(&str, &[&str])] = &[
         "+[dataset]\nrestore = 'always'",
         &[
             "dataset.restore is `always`",
-            "none, reload, checkpoint, copy, command",
+            "none, reload, checkpoint, copy, snapshot, command",
         ],
     ),
     (

@@ -49,8 +49,8 @@ pub fn ended(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
         let metrics = own.flat_map(|(_, own)| own);
         let metrics = metrics.filter(|(_, is_open)| **is_open == wanted);
         let metrics: BTreeSet<Metric> = metrics.map(|(metric, _)| *metric).collect();
-        let titles: Vec<&str> = metrics.iter().map(|metric| metric.row().title).collect();
-        number::list(&titles)
+        let nouns: Vec<&str> = metrics.iter().map(|metric| metric.noun()).collect();
+        number::list(&nouns)
     };
     let range = |own: &[&Step]| {
         let counts = || own.iter().filter_map(|step| repeats(**step));

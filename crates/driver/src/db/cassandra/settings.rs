@@ -23,7 +23,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting::new("datacenter", "only nodes of this datacenter get requests; default: all", SettingKind::Text, ""),
     Setting::new("field_type", "varchar: 7 bits of each byte, as YCSB; blob: all 8", SettingKind::Choice(&["blob", "varchar"]), "varchar"),
     Setting::new("keyspace", "the load creates it if it is missing", SettingKind::Text, "ycsb"),
-    Setting::new("nodetool", "the command on each node, for dataset.restore = \"snapshot\"", SettingKind::Text, "nodetool"),
+    Setting::new("nodetool", "the command on each node that makes and imports snapshots", SettingKind::Text, "nodetool"),
     Setting::new("password_file", "file of mode 600 with the password as its only line", SettingKind::Text, ""),
     Setting::new("read_consistency", "consistency of reads and scans", CONSISTENCY, "quorum"),
     Setting::new("replication", "copies of each record in each datacenter, if tailmark creates the keyspace", SettingKind::Integer { min: 1, max: 99 }, "1"),

@@ -108,7 +108,7 @@ fn plural(count: usize, noun: &str) -> String {
 async fn refuse_copies(session: &Session) -> Result<(), BoxError> {
     if setting(session, "auto_snapshot").await? == "true" {
         let why = "auto_snapshot is on, so each restore would leave a copy of the table; set it to \
-                   false in cassandra.yaml, or use dataset.restore = \"reload\"";
+                   false in cassandra.yaml, or load the data again instead (reload)";
         return Err(why.into());
     }
     Ok(())
