@@ -108,6 +108,44 @@ fn a_killed_run_comes_to_the_same_points() {
 }
 
 #[test]
+fn a_point_ends_by_the_verdicts_of_the_report_also_beside_points_with_too_few_samples() {
+    // With 4 threads a point has too few reads for p99.99, which counts in the family of tests.
+    let plan = r#"
+report.metric = "p99.99 read"
+[database]
+driver = "sim"
+model = "exponential 200us; servers 8; run-noise 2%"
+[dataset]
+records = "10k"
+[sweep]
+workloads = ["ycsb-c"]
+threads = [4, 16]
+duration = "3s"
+warmup = "0s"
+repeats = "4..12"
+[[system]]
+name = "a"
+[[system]]
+name = "b"
+database = { model = "exponential 230us; servers 8; run-noise 2%" }
+"#;
+    let dir = TempDir::new().unwrap();
+    run_plan(dir.path(), plan, &[]);
+    let metrics = ["--metric", "ops", "--metric", "p99.99 read"];
+    let args = [&["compare", "out", "--format", "json"][..], &metrics].concat();
+    let compared = TAILMARK.run(dir.path(), &args);
+    let compared: serde_json::Value = serde_json::from_slice(&compared.stdout).unwrap();
+    let all = compared["comparisons"].as_array().unwrap();
+    let latencies = all.iter().filter(|one| one["metric"] != "ops_per_sec");
+    assert_eq!(latencies.count(), 1, "{all:#?}");
+    for one in all {
+        let verdict = one["verdict"].as_str().unwrap();
+        let is_decided = ["better", "worse", "equivalent"].contains(&verdict);
+        assert!(is_decided || one["runs_a"] == 12, "{one:#}");
+    }
+}
+
+#[test]
 fn a_log_beside_another_is_judged_as_before() {
     let dir = TempDir::new().unwrap();
     let tailmark = |args: &str| {

@@ -100,7 +100,8 @@ fn a_report_that_is_about_a_figure_states_it_first() {
         _ => None,
     });
     let said = texts.next().unwrap();
-    let lowest = "lean has a lower write amplification than heavy at 8 threads in YCSB A, by 2.0X.";
+    let lowest =
+        "lean has a lower write amplification than heavy at 8 threads in YCSB A: 2.0X lower.";
     assert!(said.contains(lowest), "{said}");
     let text = format!("{:?}", blocks("workloads"));
     for expected in [

@@ -187,7 +187,8 @@ mod tests {
             series: vec![series],
             ..Phase::default()
         };
-        assert_eq!(phase.watts(tailmark_model::PowerOf::Server), Some(220.0));
+        // Linear between them: 0.5 s of 210 W, 3.5 s of 215, 5 s of 225 and 1 s of 230 on average.
+        assert_eq!(phase.watts(tailmark_model::PowerOf::Server), Some(221.25));
     }
 
     #[test]

@@ -42,11 +42,12 @@ fn every_point_starts_from_the_snapshot_of_the_loaded_table() {
     own.settings = "CASSANDRA_JMX=7249";
     own.act("start");
     let (dir, hosts) = (TempDir::new().unwrap(), own.hosts());
-    // Ends tailmark while the first import runs: it is the parent of the shell that runs nodetool.
+    // Kills tailmark, from which the shells that run nodetool descend, while the first import runs.
     let (nodetool, once) = (dir.path().join("nodetool"), dir.path().join("once"));
     let script = format!(
         "#!/bin/sh\nif [ \"$1\" = import ] && mkdir '{}' 2>/dev/null; then\n\
-         kill -9 \"$(cut -d ' ' -f 4 \"/proc/$PPID/stat\")\"; exit 1\nfi\n{} \"$@\"\n",
+         up=$PPID\nwhile [ \"$(cat /proc/$up/comm)\" != tailmark ]; do\n\
+         up=$(cut -d ' ' -f 4 \"/proc/$up/stat\")\ndone\nkill -9 \"$up\"; exit 1\nfi\n{} \"$@\"\n",
         once.display(),
         own.shell("nodetool"),
     );

@@ -72,7 +72,7 @@ fn a_tie_over_the_thread_counts_in_common_says_so() {
     ]);
     data.points.retain(|point| point.key.repeat == 1);
     let said = said(&data).concat();
-    let tie = "A is within 3 % of B over the thread counts in common (4)";
+    let tie = "A is within 3 % of B over the thread counts in common (4 threads)";
     assert!(said.contains(tie), "{said}");
 }
 
