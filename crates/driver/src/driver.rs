@@ -246,7 +246,7 @@ pub struct Driver {
     pub snapshot: Option<SnapshotCommand>,
 }
 
-/// The words of the command that each of so many machines of a server runs for a step.
+/// Returns the command line of a step. Every machine of the server runs it; `machines` is their number.
 pub type SnapshotCommand = fn(&Params, SnapshotStep, machines: usize) -> Result<Vec<String>, Error>;
 
 /// What a machine of a server does with a snapshot of the records.

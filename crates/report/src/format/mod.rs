@@ -437,7 +437,7 @@ fn facts(data: &Data) -> Vec<String> {
         }
         let began = number::instant(header.created_ms);
         facts.push(if is_import {
-            // When it was measured, nobody said.
+            // The date of the measurement is unknown.
             let day = began.split(' ').next().unwrap_or_default();
             format!("imported on {day}")
         } else {

@@ -247,7 +247,7 @@ fn of_pairs<'a>(
             let figure = if sweep.baseline().is_some() {
                 of_pair(
                     group,
-                    [(a, rank(", the best,")), (b, "")],
+                    [(a, rank(" (the best)")), (b, "")],
                     on_cards,
                     compared,
                 )
@@ -255,7 +255,7 @@ fn of_pairs<'a>(
                 let turned = compare::turned(group, sweep, on_cards.spot, compared, (b, a));
                 of_pair(
                     group,
-                    [(b, rank(", the best,")), (a, "")],
+                    [(b, rank(" (the best)")), (a, "")],
                     on_cards,
                     &turned,
                 )

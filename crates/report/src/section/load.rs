@@ -67,8 +67,8 @@ pub fn earlier(data: &Data) -> Vec<(&str, String)> {
     facts.collect()
 }
 
-/// That some systems have the data set of an earlier run, if others were loaded anew: `memory was loaded
-/// earlier, on 2026-11-30 08:19 UTC.`
+/// Names the systems whose data set an earlier run loaded, if this run loaded others:
+/// `memory was loaded earlier, on 2026-11-30 08:19 UTC.`
 pub fn earlier_in_words(data: &Data) -> Option<String> {
     let earlier = earlier(data);
     let sentences = earlier

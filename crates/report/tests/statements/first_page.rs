@@ -130,7 +130,7 @@ fn cards_name_what_the_competitor_is_among_several() {
     assert!(said.contains("A against B, the nearest"), "{said}");
     let behind = start(&crate::support::with_subject(three, "C"));
     assert!(
-        behind.starts_with("+208 %: ops/s at peak, A, the best, over C"),
+        behind.starts_with("+208 %: ops/s at peak, A (the best) over C"),
         "{behind}"
     );
     let two = start(&one(&[A, B]));

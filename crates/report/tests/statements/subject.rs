@@ -41,7 +41,7 @@ fn every_card_is_about_the_subject() {
     let said = cards(&with_subject(mixed(), "A"));
     let expected = [
         "+60 %: ops/s at peak, A over P, the nearest; 7.0X lower: p99 read latency at 32 threads, A against P, the nearest",
-        "+12 %: ops/s at peak, P, the best, over A; 2.0X lower: p99 read latency at 32 threads, P, the best, against A",
+        "+12 %: ops/s at peak, P (the best) over A; 2.0X lower: p99 read latency at 32 threads, P (the best) against A",
         "+208 %: ops/s at peak, A over C; within 3 % of P; 7.3X lower: p99 read latency at 32 threads, A \
          against C; within 3 % of P",
     ];

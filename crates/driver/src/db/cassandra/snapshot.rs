@@ -69,10 +69,8 @@ pub(super) fn command(
         let nodes = connection.get_cluster_state().get_nodes_info().len();
         if nodes != machines {
             let why = format!(
-                "the cluster has {}, but snapshots would be made on {}: name the machines of all \
-                 nodes in ssh",
-                plural(nodes, "node"),
-                plural(machines, "machine")
+                "snapshots are made on every node (nodes: {nodes}, machines in the plan: {machines}): \
+                 name the machines of all nodes in ssh"
             );
             return Err(why.into());
         }
@@ -97,11 +95,6 @@ pub(super) fn command(
     ];
     let words = words.into_iter().map(ToOwned::to_owned);
     Ok(words.chain(directories).collect())
-}
-
-fn plural(count: usize, noun: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{ending}")
 }
 
 /// Refuses a server that copies a table before it truncates it: each point would leave a copy.
