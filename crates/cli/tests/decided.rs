@@ -81,6 +81,16 @@ fn a_point_has_repeats_until_its_verdicts_are_decided() {
     );
     let page = fs::read_to_string(dir.path().join("out/report.md"));
     let page = page.unwrap_or_else(|_| err(&report));
+    let compared = TAILMARK.run(dir.path(), &["compare", "out", "--format", "json"]);
+    let compared: serde_json::Value = serde_json::from_str(&out(&compared)).unwrap();
+    let of_ops = |one: &&serde_json::Value| one["metric"] == "ops_per_sec" && one["threads"] == 1;
+    let mut of_ops = compared["comparisons"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(of_ops);
+    let one = of_ops.next().unwrap();
+    assert_eq!([&one["runs_a"], &one["runs_most"]], [at_1 as u64, 20]);
     let ended = format!("Verdicts on ops/s were decided after {at_1} of at most 20 repeats");
     assert_says(
         &page,
@@ -199,6 +209,24 @@ fn a_dry_run_says_how_many_there_may_be() {
     );
 }
 
+#[test]
+fn runs_that_are_copies_of_one_another_are_not_said_to_be_open_after_one() {
+    let dir = TempDir::new().unwrap();
+    let constant = EXPONENTIAL
+        .replace("exponential", "constant")
+        .replace("5s..1h", "1s");
+    let constant =
+        constant.replace("repeats = 20", "repeats = '4..6'") + "[[system]]\nname = 'b'\n";
+    run_plan(dir.path(), &constant, &[]);
+    let report = TAILMARK.run(
+        dir.path(),
+        &["report", "out", "-o", "out", "--format", "md"],
+    );
+    assert_eq!(report.status.code(), Some(0), "{}", err(&report));
+    let page = fs::read_to_string(dir.path().join("out/report.md")).unwrap();
+    assert!(!page.contains("of at most 6 repeats"), "{page}");
+}
+
 /// Reads of 1 ms on average, whose p99 is 4.605 ms.
 const EXPONENTIAL: &str = r#"
 [database]
@@ -230,6 +258,7 @@ fn a_point_ends_once_its_figures_are_known_and_they_are() {
         .iter()
         .map(|point| point["duration_s"].as_f64().unwrap());
     assert!(lengths.clone().all(|length| (5.0..600.0).contains(&length)));
+    assert!(points.iter().all(|point| point["figures_known"] == true));
     let p99 = |point: &serde_json::Value| point["kinds"]["read"]["service_us"]["p99"].as_f64();
     let is_near = |us: &f64| (us / 4_605.2 - 1.0).abs() <= 0.05;
     let near = points.iter().filter_map(p99).filter(is_near).count();

@@ -412,6 +412,13 @@ findings! {
         means: "Quantiles that the import does not state are unknown. Import the histograms too.",
         changes_headline: false,
     }
+    THREADS_ESTIMATED {
+        name: "threads-estimated",
+        about: "the imported results do not state the number of threads",
+        means: "The point may be compared with one of another number of threads. Import again with \
+                `--threads`.",
+        changes_headline: true,
+    }
     TOO_FEW_SAMPLES {
         name: "too-few-samples",
         about: "too few samples for a high quantile",

@@ -84,6 +84,14 @@ pub struct LengthRange {
     pub most_s: f64,
 }
 
+impl LengthRange {
+    /// Whether a point that took `duration_s` ended because its figures were known.
+    #[must_use]
+    pub fn ended_early(self, duration_s: f64) -> bool {
+        duration_s <= 0.99 * self.most_s
+    }
+}
+
 impl RepeatRange {
     /// A range that holds both.
     #[must_use]

@@ -18,6 +18,9 @@ use tailmark_driver::{Location, LockedFile};
 use tailmark_plan::SystemPlan;
 use tailmark_study::owner::create_dir;
 
+/// The extension of directories that keep the start of a data set.
+pub(crate) const KEPT_START: &str = "tailmark-start";
+
 /// How long another run may take to create and lock a directory, and how often it is checked.
 const MOMENT: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(20);
@@ -46,7 +49,7 @@ impl ClaimedPlaces {
     /// # Errors
     /// If another run has it, or it cannot be created.
     pub fn claim(&mut self, system: &SystemPlan) -> Result<(), Error> {
-        refuse_missing(system)?;
+        refuse_bad_place(system)?;
         let Some(place) = system.location.path() else {
             return Ok(());
         };
@@ -129,15 +132,28 @@ pub(crate) fn parent(place: &Path) -> &Path {
     named.unwrap_or(Path::new("."))
 }
 
-/// Refuses a place that is missing with its parent: that is a device that was not mounted, and must
-/// not be made on the disk below. A device that is missing is not made either.
+/// Refuses a place in a kept start, and one that is missing with its parent: that is a device that
+/// was not mounted, and must not be made on the disk below. A device that is missing is not made
+/// either.
 ///
 /// # Errors
 /// Names the system and its place.
-pub(crate) fn refuse_missing(system: &SystemPlan) -> Result<(), Error> {
+pub(crate) fn refuse_bad_place(system: &SystemPlan) -> Result<(), Error> {
     let Some(place) = system.location.path() else {
         return Ok(());
     };
+    let is_kept = |above: &&Path| above.extension().is_some_and(|end| end == KEPT_START);
+    if let Some(kept) = place.ancestors().find(is_kept) {
+        return Err(Error::BadDirectory {
+            system: system.name.clone(),
+            setting: "path".to_owned(),
+            directory: place.to_owned(),
+            why: format!(
+                "`{}` keeps the start of a data set; give another path",
+                kept.display()
+            ),
+        });
+    }
     let is_device = matches!(system.location, Location::Device(_));
     let found = fs::metadata(place).ok();
     let lacks_device = match &found {

@@ -5,6 +5,7 @@ mod cost;
 mod evidence;
 mod expect;
 mod ladder;
+mod load;
 mod restore;
 mod server;
 mod service;
@@ -32,7 +33,7 @@ use tailmark_driver::Place;
 use tailmark_engine::Stop;
 use tailmark_machine::Space;
 use tailmark_model::{RepeatRange, number};
-use tailmark_plan::{Adopt, AskedRate, Order, Plan, Sweep, SystemPlan, Warmup};
+use tailmark_plan::{AskedRate, Order, Plan, Sweep, SystemPlan, Warmup};
 use tailmark_stats::steady::{KNOWN_WIDTH, WINDOW_MIN_S, WINDOWS};
 use tailmark_study::Study;
 use tailmark_workload::Workload;
@@ -364,8 +365,7 @@ fn steps(plan: &Plan, work: &SystemWork<'_>, facts: &Facts) -> Vec<String> {
         return steps;
     }
     steps.extend(server::lines(plan, system, known));
-    let load = load(plan, system, known);
-    steps.extend(load);
+    steps.extend(load::step(plan, work));
     steps.extend(restore::steps(plan, system, known));
     steps.extend(ladder::repeats(sweep));
     for workload in &sweep.workloads {
@@ -406,43 +406,6 @@ fn points_of_a_workload(
         lines.push(format!("at {} with {threads}", rates.join(", ")));
     }
     lines
-}
-
-fn load(plan: &Plan, system: &SystemPlan, known: &SystemFacts) -> Option<String> {
-    let Plan { dataset, sweep, .. } = plan;
-    let data = &system.data;
-    if known.adopted || (dataset.adopt != Adopt::No && !known.data.is_loaded) {
-        return Some("adopt the existing data set, if a sample of it matches the plan".to_owned());
-    }
-    if known.data.is_loaded {
-        return Some(format!(
-            "keep the {} loaded records",
-            number::count(data.records)
-        ));
-    }
-    let is_unknown = match &known.server {
-        Some(server) => server.unreached.is_some(),
-        None => system.driver.place == Place::Hosts,
-    };
-    let unless = if is_unknown {
-        ", unless the server already has them"
-    } else {
-        ""
-    };
-    let at = match (dataset.load_rate, system.driver.place) {
-        (Some(rate), _) => format!(" at {}", number::ops(rate)),
-        (None, Place::Hosts) => " at full rate".to_owned(),
-        (None, _) => String::new(),
-    };
-    (system.driver.place != Place::Nowhere).then(|| {
-        format!(
-            "load {} records of {} x {} B with {}{at}{unless}",
-            number::count(data.records),
-            data.schema.fields.len(),
-            number::count(u64::from(data.field_length)),
-            number::threads(sweep.load_threads),
-        )
-    })
 }
 
 /// The steps for one point, in order.

@@ -157,7 +157,7 @@ impl Mismatches {
             if crate::prepare::is_to_come(system) {
                 continue;
             }
-            if let Err(missing) = crate::claimed::refuse_missing(system) {
+            if let Err(missing) = crate::claimed::refuse_bad_place(system) {
                 mismatches.unknown.push(missing.to_string());
                 continue;
             }

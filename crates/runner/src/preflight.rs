@@ -4,7 +4,7 @@
 use crate::{
     Error,
     capture::refuse_unknown_probes,
-    claimed::{ClaimedPlaces, parent, refuse_missing},
+    claimed::{ClaimedPlaces, parent, refuse_bad_place},
     dataset::{Dataset, State, kept_bytes},
     error::in_one_line,
     expect::Mismatches,
@@ -220,7 +220,7 @@ pub(crate) fn examine(
     dataset: &Dataset<'_>,
     stop: &Stop,
 ) -> Result<State, Error> {
-    refuse_missing(system)?;
+    refuse_bad_place(system)?;
     dataset.check_directories()?;
     dataset.adopt(plan, stop)?;
     dataset.state()

@@ -176,6 +176,24 @@ fn a_log_of_another_program_is_one_point_in_the_unit_that_is_given() {
 }
 
 #[test]
+fn a_histogram_of_two_digits_keeps_its_mean() {
+    let mut values = new_latencies();
+    (10_000..30_000).for_each(|value| values.record(value).unwrap());
+    let mut bytes = Vec::new();
+    let mut serializer = V2DeflateSerializer::new();
+    let mut writer = IntervalLogWriterBuilder::new()
+        .begin_log_with(&mut bytes, &mut serializer)
+        .unwrap();
+    let (second, tag) = (Duration::from_secs(1), Tag::new("READ"));
+    let rough = Packed::pack(&values).unpack();
+    writer.write_histogram(&rough, second, second, tag).unwrap();
+    drop(writer);
+    let all = import("nvme-t1.hlog", &bytes, &in_unit(1)).unwrap();
+    let mean = all[0].phase.kinds[&Kind::Read].service.mean();
+    assert!((mean / 20_000.0 - 1.0).abs() < 0.0005, "{mean}");
+}
+
+#[test]
 fn lines_without_tags_are_of_the_kind_that_the_file_is_named_by() {
     let given = Given {
         threads: Some(4),

@@ -145,18 +145,18 @@ impl RestorePlan {
         if !self.how.keeps_files() {
             return None;
         }
+        let is_directory = matches!(driver.place, Place::Directory | Place::DirectoryOrDevice)
+            && !matches!(system.location, Location::Device(_));
+        if !is_directory {
+            let why = "its data is not in a directory here; use \"reload\" or \"command\"";
+            return Some(why.to_owned());
+        }
         if self.how == Restore::Checkpoint && driver.files.is_final.is_none() {
             return Some(format!(
                 "driver `{}` changes its files in place, so links do not keep them; use \"copy\", \
                  \"reload\" or \"command\"",
                 driver.name
             ));
-        }
-        let is_directory = matches!(driver.place, Place::Directory | Place::DirectoryOrDevice)
-            && !matches!(system.location, Location::Device(_));
-        if !is_directory {
-            let why = "its data is not in a directory here; use \"reload\" or \"command\"";
-            return Some(why.to_owned());
         }
         if ["{rank}", "{host}"]
             .iter()

@@ -287,6 +287,15 @@ const REFUSED: &[(&str, &[&str])] = &[
         &[
             "dataset.restore is `checkpoint`",
             "system `a`",
+            "its data is not in a directory here; use \"reload\" or \"command\"",
+        ],
+    ),
+    (
+        "[database]\ndriver = 'file'\n[[system]]\nname = 'a'\npath = '/x'\n[dataset]\n\
+         restore = 'checkpoint'",
+        &[
+            "dataset.restore is `checkpoint`",
+            "system `a`",
             "changes its files in place",
         ],
     ),

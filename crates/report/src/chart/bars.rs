@@ -105,6 +105,12 @@ pub fn bandwidth<'a>(
 ) -> (Value, Plot) {
     let (mut option, plot) = by_workload(sweep, value);
     option["yAxis"]["name"] = "MB/s".into();
+    option["yAxis"]["axisLabel"]["formatter"] = "@whole".into();
+    for series in option["series"].as_array_mut().into_iter().flatten() {
+        if series["type"] == "bar" {
+            series["label"]["formatter"] = "@whole".into();
+        }
+    }
     (option, plot)
 }
 

@@ -218,8 +218,8 @@ impl Fixed {
                 },
                 columns: columns.into_iter().chain(values).collect(),
                 rows,
-                note: "– means that nothing was measured there, and that the rising branch of the curve \
-                       does not reach it from below or lacks a point or a latency on the way."
+                note: "– means that the rising branch of the curve does not reach the value from below, \
+                       or lacks a point or a latency on the way, and that no rate was measured there."
                     .into(),
             }),
             Block::Statements(lines),

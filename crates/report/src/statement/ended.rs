@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 use tailmark_model::{LengthRange, Metric, PointName, number};
-use tailmark_stats::steady::KNOWN_WIDTH;
+use tailmark_stats::{statistics::RUNS_MIN, steady::KNOWN_WIDTH};
 
 /// `Verdicts on ops/s were decided after 4 to 7 of at most 20 repeats`; where some are not, after how
 /// many. `None` where no verdict was sought, and of several studies, whose repeats add up.
@@ -32,7 +32,10 @@ pub fn ended(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
         merged
     };
     let sought = group.steps.iter().map(|step| (step, verdicts(step)));
-    let sought: Vec<_> = sought.filter(|(_, own)| !own.is_empty()).collect();
+    // Runs that are copies of one another count once, so they may be too few for any verdict.
+    let has_runs = |step: &Step| repeats(*step) >= Some(RUNS_MIN as u32);
+    let sought = sought.filter(|(step, own)| !own.is_empty() && has_runs(step));
+    let sought: Vec<_> = sought.collect();
     let is_of_one = sweep.data.headers.len() == 1;
     if !is_of_one || sought.iter().any(|(step, _)| repeats(**step) > Some(*most)) {
         return None;
@@ -85,20 +88,21 @@ pub fn ended(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
 pub fn lengths(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
     let systems = || sweep.systems.iter();
     let mut rules = systems().map(|system| sweep.data.rules(&system.name).lengths);
-    let LengthRange { most_s, .. } = rules.find_map(|lengths| lengths)?;
+    let lengths: LengthRange = rules.find_map(|lengths| lengths)?;
     let times = |step: &Step| -> Vec<f64> {
         let cells = systems().flat_map(|system| group.cells_of(&system.name));
         let cells = cells.filter(|cell| cell.step == *step);
         let points = cells.flat_map(|cell| &cell.points);
         points.map(|point| point.phase.duration_s).collect()
     };
-    let is_open = |step: &&Step| times(step).iter().any(|time_s| *time_s > 0.99 * most_s);
+    let ended_early = |time_s: &f64| lengths.ended_early(*time_s);
+    let is_open = |step: &&Step| !times(step).iter().all(ended_early);
     let open: Vec<Step> = group.steps.iter().filter(is_open).copied().collect();
     let ended = group.steps.iter().flat_map(times);
-    let ended: Vec<f64> = ended.filter(|time_s| *time_s <= 0.99 * most_s).collect();
+    let ended: Vec<f64> = ended.filter(ended_early).collect();
     let time = |seconds: f64| number::rounded(Duration::from_secs_f64(seconds));
     let ends = [f64::min, f64::max].map(|end| ended.iter().copied().reduce(end).map(time));
-    let most = time(most_s);
+    let most = time(lengths.most_s);
     let within = number::limit(KNOWN_WIDTH);
     let places = compare::places(&open);
     let text = match ends {

@@ -12,7 +12,7 @@ use super::{
     trial::{DATA, MARK, is_empty, is_real},
     wal,
 };
-use crate::Error;
+use crate::{Error, claimed::KEPT_START};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
@@ -51,7 +51,7 @@ pub(super) struct Start {
 
 /// The directory of the start of the data at `data`.
 pub(super) fn directory(data: &Path) -> PathBuf {
-    data.with_extension("tailmark-start")
+    data.with_extension(KEPT_START)
 }
 
 /// The most bytes that a start needs: all of the data set, once nothing is shared any more.

@@ -11,6 +11,7 @@ use tailmark_driver::Place;
 use tailmark_engine::DRAIN;
 use tailmark_model::number;
 use tailmark_plan::{AskedRate, Plan, PlanPoint, Restore, RestoreBefore, Sweep};
+use tailmark_stats::steady::UntilKnown;
 
 /// The assumed bandwidth of a load, because it is unknown in advance.
 const LOAD_BYTES_PER_SEC: u64 = 100_000_000;
@@ -39,12 +40,15 @@ fn drained(plan: &Plan, work: &SystemWork<'_>) -> u64 {
 fn time(plan: &Plan, work: &Work<'_>) -> Vec<String> {
     let up_to = work.up_to();
     let points = work.sum(|own| own.points.len() as u64);
-    let times = work.systems.iter().flat_map(|own| &own.points);
-    let times = times.map(|point| point_time(&plan.sweep, point));
-    let mut expected = times.fold(Duration::ZERO, Duration::saturating_add);
+    let sum = |time: &dyn Fn(&PlanPoint<'_>) -> Duration| {
+        let times = work.systems.iter().flat_map(|own| &own.points).map(time);
+        times.fold(Duration::ZERO, Duration::saturating_add)
+    };
+    let mut expected = sum(&|point| point_time(&plan.sweep, point));
+    let shortest = sum(&|point| shortest_time(&plan.sweep, point));
     let mut lines = vec![format!(
         "      {}",
-        points_time(plan, up_to, points, expected)
+        points_time(plan, up_to, points, shortest, expected)
     )];
     let again = work.sum(|own| loads_of_searches(plan, own));
     let all_loads = |own: &SystemWork<'_>| own.loads.saturating_add(loads_of_searches(plan, own));
@@ -75,8 +79,9 @@ fn time(plan: &Plan, work: &Work<'_>) -> Vec<String> {
     let is_of_use = !waited.is_zero() && waited <= expected;
     let most = is_of_use.then(|| expected.saturating_add(waited));
     let most = most.map_or(String::new(), |most| format!(", {} at most", about(most)));
-    // A warm-up that ends by rule is counted at its longest.
-    let is_most = up_to.is_empty() && plan.sweep.warmup.is_auto();
+    // Warm-ups and points that end by rule are counted at their longest.
+    let has_rule = plan.sweep.warmup.is_auto() || plan.sweep.until_known.is_some();
+    let is_most = up_to.is_empty() && has_rule;
     let up_to = if is_most { "up to " } else { up_to };
     lines.insert(0, format!("time: {up_to}about {}{most}", about(expected)));
     lines
@@ -216,11 +221,35 @@ fn point_time(sweep: &Sweep, point: &PlanPoint<'_>) -> Duration {
         .saturating_add(sweep.warmup.longest())
 }
 
+/// The duration of a point that ends as early as it can.
+fn shortest_time(sweep: &Sweep, point: &PlanPoint<'_>) -> Duration {
+    let longest = point_time(sweep, point);
+    let least = sweep.until_known.map(|least| {
+        let least = least.max(UntilKnown::SHORTEST);
+        least.saturating_add(sweep.warmup.longest())
+    });
+    least.map_or(longest, |least| least.min(longest))
+}
+
 /// The duration of that many points, in words.
-fn points_time(plan: &Plan, up_to: &str, points: u64, all: Duration) -> String {
+fn points_time(
+    plan: &Plan,
+    up_to: &str,
+    points: u64,
+    shortest: Duration,
+    longest: Duration,
+) -> String {
     let sweep = &plan.sweep;
     let counted = up_to.to_owned() + &counted(points as usize, "point");
-    let all = number::rounded(all);
+    let all = if shortest < longest {
+        format!(
+            "{} to {}",
+            number::rounded(shortest),
+            number::rounded(longest)
+        )
+    } else {
+        number::rounded(longest)
+    };
     let is_fixed = |(_, rate)| matches!(rate, Some(AskedRate::Fixed(_)));
     match (sweep.duration, sweep.operations) {
         (Some(_), None)

@@ -278,6 +278,26 @@ fn a_warm_up_by_rule_is_counted_at_its_longest() {
 }
 
 #[test]
+fn points_that_end_by_rule_are_counted_from_their_shortest_to_their_longest() {
+    let points = |duration: &str| {
+        let text =
+            format!("[sweep]\nthreads = [1, 4]\nduration = '{duration}'\nwarmup = '10s'\n{FILES}");
+        lines(&text, Vec::new())
+    };
+    let parts = [
+        "time: up to about 5m 23s",
+        "      4 points, 2m to 4m in all at most",
+        "measure 20s to 50s, until ops/s and the latency are known within 5%",
+    ];
+    assert_says(&points("20s..50s"), &parts);
+    // Ten windows of a second are the fewest.
+    assert_says(
+        &points("2s..50s"),
+        &["      4 points, 1m 20s to 4m in all at most"],
+    );
+}
+
+#[test]
 fn a_place_that_does_not_exist_is_judged_by_where_it_would_be() {
     let dir = tempfile::tempdir().unwrap();
     let there = dir.path().canonicalize().unwrap();

@@ -25,6 +25,8 @@ pub struct SystemWork<'a> {
     pub known: Cow<'a, SystemFacts>,
     /// Points to measure.
     pub points: Vec<PlanPoint<'a>>,
+    /// What its data set needs first.
+    pub first_make: Option<Make>,
     /// How often its data set is loaded for its points.
     pub loads: u64,
     /// How often it is kept as it was loaded.
@@ -51,6 +53,7 @@ impl<'a> Work<'a> {
                 place,
                 known: known.map_or_else(Cow::default, Cow::Borrowed),
                 points: Vec::new(),
+                first_make: None,
                 loads: 0,
                 keeps: 0,
                 restores: 0,
@@ -120,6 +123,9 @@ impl SystemWork<'_> {
     }
 
     fn add(&mut self, plan: &Plan, make: Make) {
+        if self.points.is_empty() {
+            self.first_make.get_or_insert(make);
+        }
         // Adopted data is never overwritten by a load.
         let is_loaded = self.system.driver.place != Place::Nowhere && !self.known.adopted;
         let loads = matches!(make, Make::Load | Make::LoadAgain);

@@ -115,6 +115,8 @@ pub struct Comparison {
     pub runs_a: usize,
     /// The number of runs of `b`.
     pub runs_b: usize,
+    /// The most runs, if repeats end once a verdict is reached.
+    pub runs_most: Option<u32>,
     /// The p of the test; `None` if there is no verdict.
     pub p: Option<f64>,
     /// The p after Holm's adjustment over its family.
@@ -154,6 +156,7 @@ impl Comparison {
             one_sided: None,
             runs_a: 0,
             runs_b: 0,
+            runs_most: None,
             p: None,
             p_adjusted: None,
             family: 0,
@@ -429,6 +432,7 @@ fn compare_values(
         one_sided: difference.map(|d| (d.at_least(), d.at_most())),
         runs_a: of_a.len(),
         runs_b: of_b.len(),
+        runs_most: range.map(|range| range.most),
         p: difference.filter(|_| is_tested).map(|d| d.p),
         p_adjusted: None,
         family: 0,

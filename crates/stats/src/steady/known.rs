@@ -33,6 +33,9 @@ pub struct UntilKnown {
 }
 
 impl UntilKnown {
+    /// Ten windows of a second each: no point ends earlier.
+    pub const SHORTEST: Duration = Duration::from_secs(WINDOWS[0] as u64);
+
     /// Whether everything is known, if it is time to ask: after the shortest time, and whenever a
     /// tenth more has passed. Intervals are in order of time.
     pub fn is_over(&self, so_far: &[&Interval]) -> bool {

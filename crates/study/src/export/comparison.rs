@@ -58,6 +58,7 @@ pub fn comparison_json(comparison: &Comparison) -> Value {
         "high": comparison.interval.map(|(_, high)| high),
         "runs_a": comparison.runs_a,
         "runs_b": comparison.runs_b,
+        "runs_most": comparison.runs_most,
         "p": comparison.p,
         "p_adjusted": comparison.p_adjusted,
         "verdict": comparison.verdict.name(),

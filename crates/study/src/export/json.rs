@@ -6,7 +6,7 @@ mod slo;
 use super::{
     Format,
     comparison::{comparison_json, comparisons_of, pairs_of},
-    numbers, operations_and_seconds, timestamp, us,
+    figures_known, numbers, operations_and_seconds, timestamp, us,
 };
 use crate::{Error, Study};
 use document::Document;
@@ -165,6 +165,7 @@ fn point(point: &Point, header: &Header) -> Value {
         "target_rate": point.key.target_rate,
         "arrivals": point.key.arrivals.map(Arrivals::name),
         "warmup": point.phase.warmup.as_deref().map(warmup),
+        "figures_known": figures_known(&point.phase, header),
     });
     joined(head, phase(&point.phase, header))
 }

@@ -10,7 +10,8 @@ pub use comparison::{bound_name, comparison_json};
 use crate::{Error, Study};
 use std::io::{self, Write};
 use tailmark_model::{
-    Bounded, Phase, QUANTILES, RankedLatencies, Summary, finding::LENGTH_UNKNOWN, instant::at_ms,
+    Bounded, Header, Phase, QUANTILES, RankedLatencies, Summary, finding::LENGTH_UNKNOWN,
+    instant::at_ms,
 };
 
 /// A format that a study can be exported in.
@@ -67,6 +68,14 @@ fn timestamp(ms: u64) -> String {
 fn operations_and_seconds(phase: &Phase) -> Option<(u64, f64)> {
     let is_made_up = LENGTH_UNKNOWN.is_among(&phase.findings);
     (!is_made_up).then_some((phase.operations, phase.duration_s))
+}
+
+/// Whether a point ended because its figures were known; `None` if it had a fixed length.
+fn figures_known(phase: &Phase, header: &Header) -> Option<bool> {
+    let rules = header.settings.rules;
+    let is_valid = phase.fault(rules.allow_errors).is_none();
+    let lengths = rules.lengths?;
+    Some(is_valid && lengths.ended_early(phase.duration_s))
 }
 
 /// The numbers of a latency by name, in the order of columns.

@@ -1,18 +1,20 @@
 //! Results of RocksDB's db_bench: its output, and the table that its benchmark.sh writes.
 //!
 //! Neither has a histogram of more than two digits, so latencies are kept as the printed summary.
-//! The number of clients is not printed. It is the time per operation times operations per second.
+//! The number of clients is not printed. If neither the command nor the file's name states it, it
+//! is estimated: the time per operation times operations per second. Threads that end early make
+//! that product too small.
 
 use super::{
     Given, Import, Imported, Source, failed_at,
     held::{Held, check_size},
-    nothing_found, number, system_of,
+    nothing_found, number, system_of, threads_in,
 };
 use crate::Error;
 use std::path::Path;
 use tailmark_model::{
-    Kind, KindResult, Phase, Summary,
-    finding::{LENGTH_UNKNOWN, SUMMARY_ONLY},
+    Kind, KindResult, Phase, Sentence, Summary, Unit,
+    finding::{LENGTH_UNKNOWN, SUMMARY_ONLY, THREADS_ESTIMATED},
 };
 
 /// The row of the table.
@@ -57,13 +59,20 @@ fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
     let (mut all, mut held) = (Vec::new(), Held::default());
     for source in sources {
         check_size(source)?;
-        let text = String::from_utf8_lossy(&source.bytes);
+        // Where both outputs are in one file, a progress line ends in a carriage return.
+        let text = String::from_utf8_lossy(&source.bytes).replace('\r', "\n");
         let system = system_of(source, given, "db_bench");
         let results = text.lines().zip(1..).filter(|(line, _)| is_result(line));
         for (_, number) in results {
             let added = held.add_point();
             added.map_err(|reason| failed_at(source, number, &reason))?;
         }
+        let given = &Given {
+            threads: given
+                .threads
+                .or_else(|| stated_threads(&source.path, &text)),
+            ..given.clone()
+        };
         let mut found = if text.lines().any(|line| line.starts_with("ops_sec\t")) {
             table(&text, &system, given)
         } else {
@@ -86,6 +95,18 @@ fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
         all.extend(found);
     }
     Ok(all)
+}
+
+/// The number of threads in the command, which benchmark.sh writes first, or in the file's name.
+fn stated_threads(path: &Path, text: &str) -> Option<u32> {
+    let of_command = text.split_whitespace().find_map(|word| {
+        let (name, value) = word.split_once('=')?;
+        let is_threads = name.starts_with('-') && name.trim_start_matches('-') == "threads";
+        is_threads.then(|| value.parse().ok())?
+    });
+    of_command
+        .or_else(|| threads_in(path))
+        .filter(|threads| *threads > 0)
 }
 
 /// Whether a line may become a point: the result of a benchmark, or a row of a table.
@@ -201,9 +222,42 @@ impl ResultLine {
             seconds
         }
     }
+}
 
-    fn threads(&self) -> u32 {
-        ((self.micros * self.rate / 1e6).round() as u32).max(1)
+/// An estimate of the number of threads.
+#[derive(Debug, Clone, Copy)]
+struct Estimate {
+    /// Microseconds per operation of a thread times operations per second of all, divided by 10^6.
+    busy: f64,
+    /// By what share printed digits let that differ.
+    rounding: f64,
+}
+
+impl Estimate {
+    /// From a time per operation with three decimals and a rate without any, as db_bench prints
+    /// them.
+    fn new(micros: f64, rate: f64) -> Self {
+        let rounding = 0.001 / micros + 1.0 / rate;
+        Self {
+            busy: micros * rate / 1e6,
+            rounding: if rounding.is_finite() { rounding } else { 0.0 },
+        }
+    }
+
+    /// The number given, else the estimate, with a finding unless all threads were busy to the end,
+    /// as one always is.
+    fn or(self, given: Option<u32>, phase: &mut Phase) -> u32 {
+        let threads = (self.busy.round() as u32).max(1);
+        let off = (self.busy / f64::from(threads) - 1.0).abs();
+        if given.is_none() && off > self.rounding {
+            let sentence = Sentence::new(
+                "Neither the command nor the file's name states the number of threads. On average \
+                 {Threads busy} of them were busy. Give `--threads`.",
+            );
+            let sentence = sentence.number("Threads busy", self.busy, Unit::Count);
+            phase.findings.push(THREADS_ESTIMATED.finding(sentence));
+        }
+        given.unwrap_or(threads)
     }
 }
 
@@ -296,11 +350,12 @@ fn point(line: &ResultLine, system: &str, given: &Given) -> Imported {
     if line.name != "readmissing" {
         phase.findings.extend(nothing_found(&phase));
     }
+    let threads = Estimate::new(line.micros, line.rate).or(given.threads, &mut phase);
     Imported {
         system: system.to_owned(),
         workload: Some(given.workload.clone().unwrap_or_else(|| line.name.clone())),
         distribution: "unknown".to_owned(),
-        threads: given.threads.unwrap_or_else(|| line.threads()),
+        threads,
         phase,
         ..Imported::default()
     }
@@ -362,7 +417,6 @@ fn table(text: &str, system: &str, given: &Given) -> Vec<Imported> {
             None => (test, None),
         };
         let micros = number("usec_op").unwrap_or(0.0);
-        let threads = threads.unwrap_or_else(|| ((micros * rate / 1e6).round() as u32).max(1));
         let seconds = number("uptime")
             .filter(|seconds| *seconds > 0.0)
             .unwrap_or(1.0);
@@ -392,11 +446,12 @@ fn table(text: &str, system: &str, given: &Given) -> Vec<Imported> {
             }
         }
         conclude(&mut phase);
+        let threads = Estimate::new(micros, rate).or(threads.or(given.threads), &mut phase);
         Some(Imported {
             system: system.to_owned(),
             workload: Some(given.workload.clone().unwrap_or_else(|| name.to_owned())),
             distribution: "unknown".to_owned(),
-            threads: given.threads.unwrap_or(threads),
+            threads,
             phase,
             ..Imported::default()
         })

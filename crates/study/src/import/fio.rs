@@ -113,6 +113,8 @@ impl Output {
                 "no job in it read, wrote or trimmed anything",
             ));
         }
+        let checked = self.jobs.iter().try_for_each(Job::check_one_section);
+        checked.map_err(|reason| failed(source, reason))?;
         let common = common(&self.jobs);
         let settings: Options = common
             .iter()
@@ -368,6 +370,39 @@ mod tests {
         assert_eq!(read.quantile(QUANTILES[0]), Some(Bounded::exact(92_672.0)));
         assert_eq!(points[0].settings["ioengine"], "psync");
         assert_eq!(points[1].distribution, "sequential");
+    }
+
+    #[test]
+    fn sections_that_fio_reported_together_are_refused() {
+        // As fio 3.33 reports three jobs that read and two that write at a rate.
+        let mixed = r#"{"fio version": "fio-3.33", "global options": {"group_reporting": "1"},
+            "jobs": [{"jobname": "readers", "job_runtime": 10003,
+            "job options": {"rw": "randwrite", "numjobs": "2", "rate_iops": "100"},
+            "read": {"total_ios": 48285, "runtime": 2003},
+            "write": {"total_ios": 401, "runtime": 2002}}]}"#;
+        let error = import(mixed, &Given::default()).unwrap_err().to_string();
+        assert!(error.contains("5 jobs, but its section has 2"), "{error}");
+        let one = mixed.replace(r#""numjobs": "2""#, r#""numjobs": "5""#);
+        assert_eq!(all(&one)[0].threads, 5);
+    }
+
+    #[test]
+    fn a_rate_has_the_suffixes_of_fio() {
+        let rate = |text: &str, base: &str| {
+            let options =
+                format!("\"rate_iops\": \"{text}\", \"kb_base\": \"{base}\", \"rwmixread\"");
+            all(&PLUS.replace("\"rwmixread\"", &options))[0].target_rate
+        };
+        // Two jobs of two directions each.
+        for (text, binary, decimal) in [
+            ("1k", 1024.0, 1000.0),
+            ("1Ki", 1000.0, 1024.0),
+            ("2MiB", 2e6, 2_097_152.0),
+            ("2mb", 2_097_152.0, 2e6),
+        ] {
+            assert_eq!(rate(text, "1024"), Some(4.0 * binary), "{text}");
+            assert_eq!(rate(text, "1000"), Some(4.0 * decimal), "{text}");
+        }
     }
 
     #[test]

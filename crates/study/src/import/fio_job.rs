@@ -95,12 +95,37 @@ impl Job {
     }
 
     /// The number of jobs reported together: total time divided by the time of one.
-    fn jobs(&self) -> u64 {
-        let together = match self.runtime_ms() {
+    fn together(&self) -> u64 {
+        match self.runtime_ms() {
             0 => 1,
             ms => (self.job_runtime as f64 / ms as f64).round() as u64,
-        };
-        self.number("numjobs").unwrap_or(1).max(together)
+        }
+    }
+
+    /// The number of jobs of its section, `numjobs`.
+    fn of_section(&self) -> u64 {
+        self.number("numjobs").unwrap_or(1)
+    }
+
+    fn jobs(&self) -> u64 {
+        self.of_section().max(self.together())
+    }
+
+    /// Sections that group_reporting combined have the options of one of them.
+    ///
+    /// # Errors
+    /// If this job is several sections.
+    pub fn check_one_section(&self) -> Result<(), String> {
+        let (all, own) = (self.together(), self.of_section());
+        if !self.options.contains_key("group_reporting") || all <= own {
+            return Ok(());
+        }
+        Err(format!(
+            "job `{}` has the results of {all} jobs, but its section has {own}: group_reporting \
+             combined several sections, with the options of one. Run each section with fio's \
+             --section, or without group_reporting",
+            self.name
+        ))
     }
 
     fn depth(&self) -> u64 {
@@ -291,22 +316,22 @@ impl Clones {
     }
 }
 
-/// A number with fio's suffixes: `10k` is 10,240 where kb_base is not 1000.
+/// A number with fio's suffixes. Where kb_base is not 1000, `k` is 1,024 and `Ki` is 1,000; where it
+/// is, they are the other way round.
 fn scaled(text: &str, options: &Options) -> Option<f64> {
-    let base: f64 = match options.get("kb_base").map(String::as_str) {
-        Some("1000") => 1000.0,
-        _ => 1024.0,
-    };
+    let is_decimal = options.get("kb_base").is_some_and(|base| base == "1000");
     let text = text.to_ascii_lowercase();
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let power = match &text[digits.len()..] {
-        "" => 0,
-        "k" => 1,
-        "m" => 2,
-        "g" => 3,
-        _ => return None,
+    let suffix = &text[digits.len()..];
+    let suffix = suffix.strip_suffix('b').unwrap_or(suffix);
+    let (letter, has_i) = match suffix.strip_suffix('i') {
+        Some(letter) => (letter, true),
+        None => (suffix, false),
     };
-    Some(super::number(digits)? * base.powi(power))
+    let power = ["", "k", "m", "g", "t", "p"];
+    let power = power.iter().position(|known| *known == letter)?;
+    let base: f64 = if is_decimal == has_i { 1024.0 } else { 1000.0 };
+    Some(super::number(digits)? * base.powi(i32::try_from(power).ok()?))
 }
 
 /// The combined results of several jobs in one direction; `None` if a histogram is damaged.

@@ -287,14 +287,16 @@ fn never_done(line: &str) -> Option<(PointTag, u64)> {
     Some((PointTag::parse(point)?, count.parse().ok()?))
 }
 
-/// A histogram of nanoseconds, from one with values in another unit.
+/// A histogram of nanoseconds, from one with values in another unit or fewer digits. A value counts
+/// as the middle of its slot, so that means stay right.
 pub(super) fn nanoseconds(values: Latencies, unit_ns: u64) -> Latencies {
     let mut ns = new_latencies();
     if unit_ns == 1 && (values.sigfig(), values.low()) == (ns.sigfig(), ns.low()) {
         return values;
     }
     for value in values.iter_recorded() {
-        let (in_unit, count) = (value.value_iterated_to(), value.count_at_value());
+        let in_unit = values.median_equivalent(value.value_iterated_to());
+        let count = value.count_at_value();
         histogram::record(&mut ns, in_unit.saturating_mul(unit_ns), count);
     }
     ns

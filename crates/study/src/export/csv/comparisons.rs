@@ -14,7 +14,7 @@ pub const FORMAT: Format = Format {
     write,
 };
 
-const COLUMNS: [&str; 25] = [
+const COLUMNS: [&str; 26] = [
     "workload",
     "distribution",
     "threads",
@@ -32,6 +32,7 @@ const COLUMNS: [&str; 25] = [
     "high",
     "runs_a",
     "runs_b",
+    "runs_most",
     "p",
     "p_adjusted",
     "verdict",

@@ -81,8 +81,63 @@ fn a_result_is_read_with_its_histogram() {
     {
         assert!((number.unwrap() - ns).abs() < 1e-6, "{number:?} {ns}");
     }
-    assert_eq!(read.phase.findings[0].code, SUMMARY_ONLY.name);
-    assert_eq!(all[1].threads, 1);
+    let codes = |at: usize| {
+        all[at]
+            .phase
+            .findings
+            .iter()
+            .map(|finding| finding.code.as_str())
+    };
+    // All threads were busy to the end, so their number is certain.
+    assert_eq!(codes(0).collect::<Vec<_>>(), [SUMMARY_ONLY.name]);
+    assert_eq!(
+        (all[1].threads, codes(1).next()),
+        (1, Some(SUMMARY_ONLY.name))
+    );
+}
+
+/// A run of 64 threads, some of which ended early.
+const OF_64: &str = "readrandom   :       9.281 micros/op 6765443 ops/sec 4.021 seconds 27206592 \
+                     operations;  748.5 MB/s (413000 of 425000 found)\n";
+
+#[test]
+fn threads_that_are_not_stated_are_an_estimate_with_a_finding() {
+    let estimated = &import(OF_64)[0];
+    assert_eq!(estimated.threads, 63);
+    let mut findings = estimated.phase.findings.iter();
+    let finding = findings
+        .find(|finding| THREADS_ESTIMATED.is_of(finding))
+        .unwrap();
+    assert!(
+        finding.text().contains("62.79 of them"),
+        "{}",
+        finding.text()
+    );
+    let named = |path: &str, text: &str, threads| {
+        let source = Source {
+            path: path.into(),
+            bytes: text.as_bytes().to_vec(),
+        };
+        let given = Given {
+            threads,
+            ..Given::default()
+        };
+        let point = IMPORT.import(&[source], &given).unwrap().remove(0);
+        assert!(!THREADS_ESTIMATED.is_among(&point.phase.findings));
+        point.threads
+    };
+    assert_eq!(named("readrandom.t64.log", OF_64, None), 64);
+    let command = format!("db_bench --benchmarks=readrandom --threads=64 --num=1\n{OF_64}");
+    assert_eq!(named("out.txt", &command, None), 64);
+    assert_eq!(named("out.txt", &command, Some(65)), 65);
+}
+
+#[test]
+fn progress_on_the_line_of_a_result_is_no_part_of_its_name() {
+    let progress = "... finished 100 ops            \r... finished 200 ops            \r";
+    let all = import(&format!("{OF_64}{progress}{OF_64}"));
+    let names: Vec<_> = all.iter().map(|point| point.workload.as_deref()).collect();
+    assert_eq!(names, [Some("readrandom"); 2]);
 }
 
 #[test]
