@@ -260,6 +260,7 @@ impl Metric {
     /// A ratio of two values in the notation used everywhere. If more is better: `+44 %`, and
     /// `2.2X` from twice on. Otherwise: `23 % lower`, `2.2X higher`. A bound has its sign.
     pub fn improvement(self, ratio: Bounded, ratios: Option<Ratios>) -> String {
+        let ratios = ratios.map(|own| own.of_latency(self.latency().is_some()));
         let least = Ratios::least(ratios);
         let is_ratio = ratio.value >= least || (ratios.is_some() && ratio.value <= 1.0 / least);
         if !self.more_is_better() {

@@ -296,19 +296,36 @@ pub enum Ratios {
     X,
     /// As percentages, `+52 %`.
     Percent,
+    /// Latencies as ratios, all else as percentages.
+    #[serde(rename = "latency-x")]
+    LatencyX,
     /// As ratios, also those close to 1: figures that belong together, of which one is a ratio.
     Together,
 }
 
 impl Ratios {
     /// Every way that a report can ask for, with its name.
-    pub const ALL: [(Self, &str); 2] = [(Self::X, "x"), (Self::Percent, "percent")];
+    pub const ALL: [(Self, &str); 3] = [
+        (Self::X, "x"),
+        (Self::Percent, "percent"),
+        (Self::LatencyX, "latency-x"),
+    ];
+
+    /// Those of latencies, or of all else.
+    #[must_use]
+    pub const fn of_latency(self, is_latency: bool) -> Self {
+        match self {
+            Self::LatencyX if is_latency => Self::X,
+            Self::LatencyX => Self::Percent,
+            own => own,
+        }
+    }
 
     /// The ratio from which on, and below whose inverse, a change is written as a ratio.
     pub const fn least(ratios: Option<Self>) -> f64 {
         match ratios {
             None => TWICE,
-            Some(Self::X) => 1.05,
+            Some(Self::X | Self::LatencyX) => 1.05,
             Some(Self::Percent) => f64::INFINITY,
             Some(Self::Together) => 1.0,
         }

@@ -13,6 +13,7 @@ mod killed;
 mod measured;
 mod prepared;
 mod refused;
+mod snapshots;
 
 use serde_json::Value;
 use std::{
@@ -46,6 +47,8 @@ struct Cassandra {
     /// Where that is a directory of its own.
     _own: Option<TempDir>,
     address: String,
+    /// Variables of the script.
+    settings: &'static str,
 }
 
 impl Cassandra {
@@ -65,6 +68,7 @@ impl Cassandra {
             data: data.to_owned(),
             _own: None,
             address: hosts.network().address(2),
+            settings: "",
         }
     }
 
@@ -89,9 +93,10 @@ impl Cassandra {
     /// The words of a shell that have it `start` or `stop`.
     fn act(&self, action: &str) -> String {
         format!(
-            "CASSANDRA_DIR={} CASSANDRA_ADDRESS={} CASSANDRA_PORT=9042 {CASSANDRA} {action}",
+            "CASSANDRA_DIR={} CASSANDRA_ADDRESS={} CASSANDRA_PORT=9042 {} {CASSANDRA} {action}",
             self.data.display(),
-            self.address
+            self.address,
+            self.settings
         )
     }
 

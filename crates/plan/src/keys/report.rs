@@ -62,9 +62,14 @@ pub(super) const REPORT_KEYS: &[PlanKey] = &[
         .flag(37, "--redact", "")
         .help("Leave out serial numbers, host names and addresses")
         .sets(|plan| plan.report.redact.then(|| true.to_string())),
-    PlanKey::new("report", "ratios", REPORT, Choice(&["x", "percent"]))
-        .about("notation of ratios: `x` (1.5X) or `percent`; without it, percent below 2X")
-        .sets(|plan| name_of(&Ratios::ALL, plan.report.ratios)),
+    PlanKey::new(
+        "report",
+        "ratios",
+        REPORT,
+        Choice(&["x", "percent", "latency-x"]),
+    )
+    .about("notation of ratios: `x` (1.5X), `percent` or `latency-x`; without it, percent below 2X")
+    .sets(|plan| name_of(&Ratios::ALL, plan.report.ratios)),
     PlanKey::new("report", "latency_axis", REPORT, Choice(&["log", "linear"]))
         .about(
             "latency axis: `log`, or `linear` from 0; without it, the page opens with `log`, and \

@@ -28,7 +28,7 @@ const charts = (function () {
     },
     bandwidth: (v) => { const [n, unit] = scaled(v, BYTES); return trimmed(n) + ' ' + unit; },
     percent: (v) => trimmed(v) + ' %',
-    whole: (params) => grouped(number(params)),
+    whole: (params) => { const v = number(params); return v < 10 ? trimmed(v) : grouped(v); },
     bytes: (v) => write.bandwidth(v).replace('/s', ''),
     figure: (params) => write.rate(params),
     /* Of an axis of nines: 3 is p99.9. */

@@ -35,8 +35,8 @@ pub fn card<'a>(
         let mut workloads = topic.workloads.iter();
         if let Some((_, pairs)) = workloads.find(|(own, _)| own.anchor == group.anchor) {
             let all = topic.workloads.iter();
-            let all_stated = all.filter_map(|(_, own)| first_apart(sweep, own));
-            let on_cards = OnCards::new(sweep, &what, None, all_stated);
+            let all_stated = all.filter_map(|(_, own)| first_compared(own));
+            let on_cards = OnCards::new(sweep, &what, all_stated);
             return of_pairs(group, sweep, &on_cards, pairs)?.ok();
         }
         let mut values = topic.stated.iter();
@@ -91,7 +91,7 @@ fn peaks<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> CardFigure {
         .groups
         .iter()
         .filter_map(|own| stated_in(own, sweep, ComparedAt::Peak, Metric::OPS_PER_SEC));
-    let on_cards = OnCards::new(sweep, "ops/s at peak", Some(ComparedAt::Peak), all_stated);
+    let on_cards = OnCards::new(sweep, "ops/s at peak", all_stated);
     let compared = of_pairs(group, sweep, &on_cards, &pairs);
     match (standings.as_slice(), compared) {
         ([], _) if sweep.systems.iter().any(|s| group.has(&s.name)) => {
@@ -140,7 +140,7 @@ fn metric_figure<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Option
         let at = compare::where_stated(own, sweep, of_own)?;
         stated_in(own, sweep, at, of_own)
     });
-    let on_cards = OnCards::new(sweep, &what, Some(spot), all_stated);
+    let on_cards = OnCards::new(sweep, &what, all_stated);
     match of_pairs(group, sweep, &on_cards, &pairs)? {
         Ok(figure) => Some(figure),
         Err((a, b)) => {
@@ -168,8 +168,6 @@ fn compared_pairs<'a>(
 /// What cards compare, and how all of them write it.
 struct OnCards<'s> {
     what: &'s str,
-    /// Where it was measured, unless it is read off curves.
-    spot: Option<ComparedAt>,
     comparisons: Comparisons,
 }
 
@@ -178,18 +176,13 @@ impl<'s> OnCards<'s> {
     fn new(
         sweep: &SweepTable<'_>,
         what: &'s str,
-        spot: Option<ComparedAt>,
         all_stated: impl Iterator<Item = Comparison>,
     ) -> Self {
         let all_stated: Vec<Comparison> = all_stated.collect();
         let comparisons = sweep
             .comparisons
             .beside(&all_stated.iter().collect::<Vec<_>>());
-        Self {
-            what,
-            spot,
-            comparisons,
-        }
+        Self { what, comparisons }
     }
 }
 
@@ -200,91 +193,63 @@ fn stated_in<'a>(
     spot: ComparedAt,
     metric: Metric,
 ) -> Option<Comparison> {
-    first_apart(sweep, &compared_pairs(group, sweep, spot, metric))
+    first_compared(&compared_pairs(group, sweep, spot, metric))
 }
 
-/// The best competitor that beats the subject; if none does, the best that the subject beats.
-fn first_apart(sweep: &SweepTable<'_>, pairs: &[ComparedPair<'_>]) -> Option<Comparison> {
-    let with = |lead: Lead| {
-        let mut known = pairs.iter().filter_map(|(.., known)| known.as_ref());
-        known.find(|known| Lead::new(Some(known), sweep.comparisons) == lead)
-    };
-    let found = with(Lead::Worse).or_else(|| with(Lead::Better));
-    found.cloned()
+/// How the subject compares with its best competitor.
+fn first_compared(pairs: &[ComparedPair<'_>]) -> Option<Comparison> {
+    pairs.iter().find_map(|(.., known)| known.clone())
 }
 
-/// How the subject compares with its best competitor. If those two are level, it is compared with the
-/// best competitor that it beats. A competitor that beats the subject is named first, as in the
-/// headline. `None` without a pair; the error is a deciding pair that is not compared.
+/// How the subject compares with its best competitor, and then whom it beats, if those two are level.
+/// `None` without a pair; the error is a deciding pair that is not compared.
 fn of_pairs<'a>(
     group: &WorkloadGrid<'a>,
     sweep: &SweepTable<'a>,
     on_cards: &OnCards<'_>,
     pairs: &[ComparedPair<'a>],
 ) -> Option<Result<CardFigure, (&'a str, &'a str)>> {
-    let lead = |(.., known): &ComparedPair<'_>| Lead::new(known.as_ref(), sweep.comparisons);
-    let leads = |pair: &&ComparedPair<'_>| lead(pair) == Lead::Better;
     let is_compared = |(.., known): &&ComparedPair<'_>| known.is_some();
-    let others = pairs.iter().filter(|pair| !leads(pair));
-    let keeps = others
-        .clone()
-        .find(is_compared)
-        .filter(|_| sweep.baseline().is_none());
-    let (a, b, known) = keeps.or(pairs.iter().find(is_compared)).or(pairs.first())?;
-    let is_level = |pair: &&ComparedPair<'_>| matches!(lead(pair), Lead::Same | Lead::Equivalent);
-    let level: Vec<&ComparedPair<'_>> = pairs.iter().filter(is_level).collect();
-    let is_ahead_of_rest = pairs.iter().all(|pair| leads(&pair) || is_level(&pair));
-    let beaten = pairs.iter().find(leads);
-    let (Some((one, other, Some(ahead))), false, true, None) =
-        (beaten, level.is_empty(), is_ahead_of_rest, sweep.baseline())
-    else {
-        let unknown = others.filter(|pair| !is_compared(pair));
-        let unknown: Vec<&str> = unknown.map(|(_, other, _)| *other).collect();
-        let is_worse = lead(&(*a, *b, known.clone())) == Lead::Worse;
-        let is_first = *a == pairs[0].0 && *b == pairs[0].1 && pairs.len() > 1;
-        let rank = |words| if is_first { words } else { "" };
-        let figure = |compared: &Comparison| {
-            let figure = if sweep.baseline().is_some() {
-                of_pair(
-                    group,
-                    [(a, rank(" (the best)")), (b, "")],
-                    on_cards,
-                    compared,
-                )
-            } else if is_worse {
-                let turned = compare::turned(group, sweep, on_cards.spot, compared, (b, a));
-                of_pair(
-                    group,
-                    [(b, rank(" (the best)")), (a, "")],
-                    on_cards,
-                    &turned,
-                )
-            } else {
-                of_pair(
-                    group,
-                    [(a, ""), (b, rank(", the nearest"))],
-                    on_cards,
-                    compared,
-                )
-            };
-            let about = match unknown[..] {
-                [] => figure.about,
-                _ => format!("{}; not compared: {}", figure.about, number::list(&unknown)),
-            };
-            CardFigure { about, ..figure }
-        };
-        return Some(known.as_ref().map(figure).ok_or((*a, *b)));
+    let (a, b, known) = pairs.iter().find(is_compared).or(pairs.first())?;
+    let Some(compared) = known else {
+        return Some(Err((*a, *b)));
     };
-    let is_one_of_many = pairs.iter().filter(leads).count() > 1;
-    let rank = if is_one_of_many {
-        ", the next best"
-    } else {
-        ""
+    let lead = |one: &Comparison| Lead::new(Some(one), sweep.comparisons);
+    let is_level = |one: &&Comparison| matches!(lead(one), Lead::Same | Lead::Equivalent);
+    let others = pairs.iter().filter(|pair| pair.1 != *b);
+    let unknown = others.clone().filter(|pair| !is_compared(pair));
+    let unknown: Vec<&str> = unknown.map(|pair| pair.1).collect();
+    let all = others.clone().filter_map(|(.., own)| own.as_ref());
+    let level: Vec<&Comparison> = all.clone().filter(is_level).collect();
+    let is_one_of_many = pairs.len() > 1 && sweep.baseline().is_none();
+    let is_apart = level.is_empty() && unknown.is_empty();
+    let rank = match lead(compared) {
+        Lead::Worse if is_one_of_many => ", the best",
+        Lead::Better if is_one_of_many && is_apart => ", the nearest",
+        _ => "",
     };
-    let figure = of_pair(group, [(one, ""), (other, rank)], on_cards, ahead);
-    let level: Vec<&Comparison> = level.iter().filter_map(|(.., own)| own.as_ref()).collect();
-    let about = figure.about + &level_with(sweep, &level);
+    let figure = of_pair(group, [(a, ""), (b, rank)], on_cards, compared);
+    let mut about = figure.about + &level_with(sweep, &level);
+    if is_level(&compared) {
+        about += &beaten(on_cards, all.filter(|own| lead(own) == Lead::Better));
+    }
+    if !unknown.is_empty() {
+        about += &format!("; not compared: {}", number::list(&unknown));
+    }
     Some(Ok(CardFigure { about, ..figure }))
+}
+
+/// Whom the subject beats behind its best competitor: `; +23 % over C`.
+fn beaten<'c>(on_cards: &OnCards<'_>, beaten: impl Iterator<Item = &'c Comparison>) -> String {
+    let said = beaten.map(|one| {
+        let improvement = on_cards.comparisons.improvement(one);
+        if one.metric.more_is_better() {
+            format!("; {improvement} over {}", one.b)
+        } else {
+            format!("; {improvement}{}", compare::than(&improvement, &one.b))
+        }
+    });
+    said.collect()
 }
 
 /// The competitors that are level with the subject: `; within 3 % of B and C`.
@@ -332,16 +297,15 @@ fn of_pair<'a>(
     on_cards: &OnCards<'_>,
     comparison: &Comparison,
 ) -> CardFigure {
-    let OnCards {
-        what, comparisons, ..
-    } = on_cards;
+    let OnCards { what, comparisons } = on_cards;
     let within = compare::within(comparisons);
     let common = compare::over_common(group, comparison);
     let what = common.map_or_else(
         || (*what).to_owned(),
         |counts| format!("{what} over the thread counts in common ({counts})"),
     );
-    let over = if comparison.metric.more_is_better() {
+    let is_ahead = comparison.ratio.value >= 1.0;
+    let over = if comparison.metric.more_is_better() && is_ahead {
         format!("{what}, {a}{of_a} over {b}{of_b}")
     } else {
         format!("{what}, {a}{of_a} against {b}{of_b}")

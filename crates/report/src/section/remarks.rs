@@ -25,8 +25,8 @@ pub fn remarks(data: &Data, sweep: &SweepTable<'_>, index: &Index<'_>) -> Vec<Te
     all.into_iter().flatten().collect()
 }
 
-/// That systems are simulated or their devices emulated: `new and old are on emulated devices with the
-/// limits of the plan.`
+/// That systems are simulated or their devices emulated: `new and old are on emulated devices, as fast
+/// as the plan says.`
 pub fn not_real(data: &Data, sweep: &SweepTable<'_>) -> Option<String> {
     let with = |is_it: &dyn Fn(&System) -> bool| -> Vec<&str> {
         let own = sweep.systems.iter().filter(|system| is_it(system));
@@ -48,8 +48,8 @@ pub fn not_real(data: &Data, sweep: &SweepTable<'_>) -> Option<String> {
         ),
         (
             &emulated,
-            ["is on an emulated device", "are on emulated devices"],
-            "with the limits of the plan",
+            ["is on an emulated device,", "are on emulated devices,"],
+            "as fast as the plan says",
         ),
     ];
     let said = said.into_iter().filter(|(names, ..)| !names.is_empty());

@@ -14,9 +14,10 @@ use tailmark_model::Metric;
 enum Weight {
     /// What qualifies all others.
     Caveat,
-    /// How the systems compare at the peaks, on average, and under the highest load.
+    /// How the systems compare at the peaks and under the highest load; in mean latencies on average.
     Result,
-    /// Where that is so: at the lowest load, at every load, where the lead changes.
+    /// Where that is so: at the lowest load, at every load, where the lead changes; who falls short of
+    /// the others, and who cannot be told apart.
     Where,
     /// How curves rise.
     Shape,
@@ -59,7 +60,7 @@ pub fn in_brief<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, most: usiz
         add_metric(&mut lines, group, sweep, metric);
     }
     if is_swept(group) {
-        lines.add(Weight::Detail, 1, overlap::overlapping(group, sweep));
+        lines.add(Weight::Where, 1, overlap::overlapping(group, sweep));
     }
     lines.weightiest(most)
 }
@@ -78,14 +79,14 @@ fn add_peaks<'a>(lines: &mut Weighted, group: &WorkloadGrid<'a>, sweep: &SweepTa
     let peaks = peak::at_peak(group, sweep, terse);
     lines.add(Weight::Result, sentences(sweep), peaks);
     let over_all = threads::over_all(group, sweep, metric, terse);
-    lines.add(Weight::Result, 1, over_all);
+    lines.add(Weight::Detail, 1, over_all);
     let changes = threads::changes_of_lead(group, sweep, metric);
     lines.add(Weight::Where, 1, changes);
     if is_swept(group) {
         let lowest = threads::at_the_lowest(group, sweep);
         lines.add(Weight::Where, 1, lowest);
     }
-    lines.add(Weight::Detail, 1, peak::share(group, sweep));
+    lines.add(Weight::Where, 1, peak::share(group, sweep));
 }
 
 fn add_metric<'a>(
@@ -105,6 +106,8 @@ fn add_metric<'a>(
         }
         lines.add(Weight::Result, sentences(sweep), highest);
     }
+    let changes = threads::changes_of_lead(group, sweep, metric);
+    lines.add(Weight::Where, 1, changes);
     if is_swept(group) {
         for mut shapes in shape::compared(group, sweep) {
             let others = shapes.split_off(shapes.len().min(1));

@@ -106,9 +106,16 @@ fn against_all(
             .collect(),
     };
     let figures_of_others: Vec<&str> = figures_of_others.iter().map(String::as_str).collect();
+    // `42 against 30, both at 8 threads`
+    let count = number::threads(first.peak.threads);
+    let at = format!(" at {count}");
+    let (own, other) = (figures(first), figures_of_others.concat());
+    if let ([_], Some(own), Some(other)) = (others, own.strip_suffix(&at), other.strip_suffix(&at))
+    {
+        return text.and(format!(": {own} against {other}, both at {count}."));
+    }
     text.and(format!(
-        ": {} against {}.",
-        figures(first),
+        ": {own} against {}.",
         number::list(&figures_of_others)
     ))
 }
@@ -188,6 +195,11 @@ fn of_common(
         format!("{} at {threads}", number::bounded_rate(value))
     };
     let [a, b] = one.centers;
+    if threads_a == threads_b {
+        let [own, other] = [a, b].map(number::bounded_rate);
+        let count = number::threads(threads_a);
+        return Some(format!(": {own} against {other}, both at {count}."));
+    }
     Some(format!(
         ": {} against {}.",
         figure(a, threads_a),

@@ -286,10 +286,13 @@ fn joined(axis: Axis, metric: Metric, clauses: &[Clause<'_>]) -> Text {
             continue;
         }
         text = text.and(if i == 0 { "" } else { "; " });
+        // `from 3 % lower than B's to ...; from 5 % lower than C's to ...`
+        let has_verb = i == 0 || !is_one || is_ops || !same(clause);
         if was_average.replace(clause.is_average) != Some(clause.is_average) {
             text = text.and(over(axis, clause.is_average, i == 0));
         }
         text = match (i == 0, is_ops) {
+            (false, _) if !has_verb => text,
             (false, _) if is_one => text.and("it "),
             (_, true) => text.and_strong(clause.a).and(" "),
             (true, false) => {
@@ -298,7 +301,7 @@ fn joined(axis: Axis, metric: Metric, clauses: &[Clause<'_>]) -> Text {
             }
             (false, false) => text.and("that of ").and_strong(clause.a).and(" "),
         };
-        text = clause.say(text, is_ops, true);
+        text = clause.say(text, is_ops, has_verb);
         let is_here = clause.can_lead && (!is_alike || i + 1 == clauses.len());
         if let Some(way) = clause.leads.filter(|_| is_here) {
             let whom = match clause.others.len() {
@@ -366,7 +369,7 @@ fn range(
         } else {
             more(text, &arithmetic, average.arithmetic.value < 1.0)
         };
-        let geometric = if has_geometric {
+        let geometric = if has_geometric && geometric != arithmetic {
             format!(" (geometric mean of the ratios: {geometric})")
         } else {
             String::new()

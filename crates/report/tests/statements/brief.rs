@@ -242,7 +242,7 @@ fn peaks_over_unlike_thread_counts_are_compared_at_those_in_common_and_it_is_sai
     assert_said(
         &data,
         "At peak, A delivers 25 % more ops/s than B over the thread counts in common (4 to 16 threads): 300 \
-         at 16 threads against 240 at 16 threads.",
+         against 240, both at 16 threads.",
     );
     let text = headline(&data);
     let expected = "A has higher peak ops/s than B over the thread counts in common in both workloads, by 25 %.";

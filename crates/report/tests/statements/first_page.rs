@@ -130,7 +130,7 @@ fn cards_name_what_the_competitor_is_among_several() {
     assert!(said.contains("A against B, the nearest"), "{said}");
     let behind = start(&crate::support::with_subject(three, "C"));
     assert!(
-        behind.starts_with("+208 %: ops/s at peak, A (the best) over C"),
+        behind.starts_with("−68 %: ops/s at peak, C against A, the best; "),
         "{behind}"
     );
     let two = start(&one(&[A, B]));
@@ -262,7 +262,7 @@ fn the_first_page_says_that_devices_are_simulated_or_emulated() {
     let text = said(&data);
     for expected in [
         "A is simulated: the plan says how long a request takes.",
-        "B is on an emulated device with the limits of the plan.",
+        "B is on an emulated device, as fast as the plan says.",
     ] {
         assert!(text.contains(expected), "{expected}\n{text}");
     }

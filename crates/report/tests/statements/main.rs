@@ -241,7 +241,7 @@ fn a_ratio_at_the_end_of_the_band_is_none_in_practice() {
     let edge = Curve("E", A.1.map(|(ops, ms)| (ops * 1.03, ms)));
     assert_said(
         &one(&[A, edge]),
-        "At peak, E is within 3 % of A: 412 at 32 threads against 400 at 32 threads.",
+        "At peak, E is within 3 % of A: 412 against 400, both at 32 threads.",
     );
 }
 
@@ -417,7 +417,7 @@ fn with_a_baseline_every_improvement_is_that_of_one_system_over_it() {
     }
     assert_said(
         &data,
-        "At peak, C delivers 48 % fewer ops/s than B: 130 at 32 threads against 250 at 32 threads.",
+        "At peak, C delivers 48 % fewer ops/s than B: 130 against 250, both at 32 threads.",
     );
     let ops = &tables("workloads", &data)[0];
     let titles: Vec<&str> = ops.columns.iter().map(|c| c.title.as_str()).collect();
@@ -520,8 +520,7 @@ fn a_peak_where_the_clients_were_the_limit_is_a_lower_bound() {
         "–",
         "two lower bounds make no ratio"
     );
-    let open =
-        "At peak, A cannot be compared with B: ≥ 400 at 32 threads against ≥ 250 at 32 threads.";
+    let open = "At peak, A cannot be compared with B: ≥ 400 against ≥ 250, both at 32 threads.";
     assert_said(&data, open);
     // A bound on the side of the better one makes it better still.
     data = data.clone();
@@ -530,7 +529,7 @@ fn a_peak_where_the_clients_were_the_limit_is_a_lower_bound() {
         .iter_mut()
         .filter(|point| point.key.system == "B");
     of_b.for_each(|point| point.phase.findings.clear());
-    let expected = "At peak, A delivers at least 60 % more ops/s than B: ≥ 400 at 32 threads against 250 at 32 \
+    let expected = "At peak, A delivers at least 60 % more ops/s than B: ≥ 400 against 250, both at 32 \
                     threads.";
     assert_said(&data, expected);
     let summary = blocks("summary", &data);

@@ -51,7 +51,7 @@ fn of_few_repeats_the_peak_is_the_highest_and_agrees_with_every_thread_count() {
     );
     assert_said(
         &data,
-        "At peak, A delivers 5 % more ops/s than B: 100 at 8 threads against 95.0 at 8 threads.",
+        "At peak, A delivers 5 % more ops/s than B: 100 against 95.0, both at 8 threads.",
     );
     let note = tables("peaks", &data).remove(0).note;
     assert!(note.contains("the highest is too high by chance"), "{note}");
@@ -90,8 +90,7 @@ fn runs_of_two_at_each_thread_count_are_few_also_if_their_repeats_differ() {
         &data,
         "A delivers more ops/s than B at every thread count (4 to 8).",
     );
-    let peak =
-        "At peak, A delivers 7 % more ops/s than B: 93.8 at 4 threads against 88.0 at 4 threads.";
+    let peak = "At peak, A delivers 7 % more ops/s than B: 93.8 against 88.0, both at 4 threads.";
     assert_said(&data, peak);
 }
 
@@ -216,7 +215,7 @@ fn a_fact_has_one_notation_in_the_whole_report() {
     );
     assert_said(
         &data,
-        "At peak, A delivers 122 % more ops/s than B: 400 at 32 threads against 180 at 32 threads.",
+        "At peak, A delivers 122 % more ops/s than B: 400 against 180, both at 32 threads.",
     );
     let table = &tables("workloads", &data)[0];
     assert_eq!(table.rows[3].cells[3].text, "+122 %");

@@ -137,8 +137,8 @@ fn sentence_card_and_cells_say_what_their_comparison_says() {
     );
     let workloads = said("workloads", &data);
     let sentence = format!(
-        "At peak, fast delivers 20 % more ops/s than slow ({interval}): 2,400 at 16 threads against \
-         2,000 at 16 threads."
+        "At peak, fast delivers 20 % more ops/s than slow ({interval}): 2,400 against 2,000, both \
+         at 16 threads."
     );
     assert!(workloads.contains(&sentence), "{workloads}");
     let summary = said("summary", &data);
@@ -286,7 +286,7 @@ fn what_has_too_few_runs_beside_verdicts_is_said_not_to_be_tested() {
     assert!(summary.contains("adjusted (Holm) for "), "{summary}");
     let workloads = said("workloads", &data);
     assert!(
-        workloads.contains(", and 50 % more than third (geometric mean of the ratios: +50 %)"),
+        workloads.contains(", and 50 % more than third, +50 % at every"),
         "{workloads}"
     );
     let whole = said("summary", &study(&[FAST, SLOW]));

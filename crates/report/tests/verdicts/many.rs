@@ -19,8 +19,7 @@ fn an_equivalent_system_is_called_so_beside_one_that_shows_no_difference() {
     const LAST: Runs = Runs("last", &[800.0, 805.0, 795.0, 802.0, 798.0]);
     let mut more = study(&[SLOW, AGAIN, NOISY, LAST]);
     more.settings.subject = Some("slow".into());
-    let card =
-        "slow over last: +24 % to +26 %; equivalent to again; no difference shown from noisy";
+    let card = "slow and again: −1 % to +1 %; no difference shown from noisy; +25 % over last";
     let apart = "more ops/s than last (2,000 against 1,600), is equivalent (within 3 %) to again and shows \
                  no difference from noisy";
     let cards = said("summary", &more);

@@ -43,9 +43,8 @@ pub(super) fn unequal(point: &PointContext<'_>) -> Option<Sentence> {
         _ => "in the database",
     };
     let sentence = Sentence::new(format!(
-        "Before this point there were {{Start}} {what}, but {{Other start}} before repeat {{Other \
-         repeat}} of {{Other system}}, with which it is compared. Let every point start from the same \
-         data (dataset.restore)."
+        "This point started with {{Start}} {what}, and repeat {{Other repeat}} of {{Other system}} with \
+         {{Other start}}. Let every point start from the same data (dataset.restore)."
     ));
     let sentence = observed(sentence, "Start", &own);
     let sentence = sentence.count("Other repeat", u64::from(key.repeat));
