@@ -1,0 +1,186 @@
+//! Where the time of requests to a real RocksDB goes, where it is known: it is forced to stall, or to
+//! sync its log.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has failed, and says so"
+)]
+
+use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
+use tailmark_driver::{
+    Access, Clients, DataSet, Database, Location, Params, Schema, Semantics, Settings, db,
+};
+use tailmark_engine::{Anatomist, AnatomySettings, Silent, Spec, Stop, Terms};
+use tailmark_model::{Anatomy, Phase, PointKey};
+use tailmark_workload::KeySpace;
+use tempfile::TempDir;
+
+fn data() -> DataSet {
+    DataSet {
+        schema: Schema {
+            table: "default".into(),
+            fields: vec!["value".into()],
+        },
+        records: 20_000,
+        field_length: 1_000,
+    }
+}
+
+fn open(place: &Path, given: &[(&str, &str)]) -> Box<dyn Database> {
+    let driver = db::find("rocksdb").unwrap();
+    let raw = [("layout", "raw"), ("statistics", "true")];
+    let given = given.iter().chain(&raw);
+    let given: BTreeMap<_, _> = given
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    let params = Params {
+        location: Location::Directory(place.join("rocksdb")),
+        data: data(),
+        settings: Settings::check(driver, &given, &data(), 1.0).unwrap(),
+        semantics: Semantics::default(),
+        access: Access::Create,
+        study: String::new(),
+    };
+    (driver.open)(&params).unwrap()
+}
+
+/// Some seconds of a workload of db_bench, with each request taken apart.
+fn measure(
+    database: &dyn Database,
+    workload: &str,
+    threads: u32,
+    seconds: u64,
+) -> (Phase, Anatomy) {
+    let workload = Arc::new(tailmark_workload::find(workload).unwrap());
+    let (data, keys) = (data(), Arc::new(KeySpace::new(20_000, 20_000)));
+    let key = PointKey {
+        system: "a".into(),
+        workload: workload.name.clone(),
+        distribution: "uniform".into(),
+        threads,
+        repeat: 1,
+        target_rate: None,
+        arrivals: None,
+    };
+    let anatomist = Arc::new(Anatomist::new(AnatomySettings {
+        requests: 1_000,
+        every: 1,
+    }));
+    let spec = Spec {
+        clients: Clients::Threads,
+        system: "a",
+        point: Some(&key),
+        anatomy: Some(&anatomist),
+        terms: Terms {
+            threads,
+            duration: Some(Duration::from_secs(seconds)),
+            seed: 1,
+            ..Terms::default()
+        },
+        ..Spec::new(database, &workload, &data, &keys)
+    };
+    let phase = tailmark_engine::run(&spec, &mut (), &Silent, &Stop::new()).unwrap();
+    (phase, anatomist.finish())
+}
+
+/// The sum of a part over all requests, seconds.
+fn sum_s(anatomy: &Anatomy, name: &str) -> f64 {
+    let Some(place) = anatomy.parts.iter().position(|part| part.name == name) else {
+        return 0.0;
+    };
+    let kinds = anatomy.kinds.values();
+    let bands = kinds.flat_map(|kind| &kind.bands);
+    bands.map(|band| band.ns[place] as f64).sum::<f64>() / 1e9
+}
+
+/// Each part with its sum, for failures.
+fn all(anatomy: &Anatomy) -> String {
+    let sum = |name: &str| format!("{name} {:.4} s", sum_s(anatomy, name));
+    let parts = anatomy.parts.iter().map(|part| sum(&part.name));
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// The share of a group in the slowest band of the only kind.
+fn slowest_share(anatomy: &Anatomy, group: &str) -> f64 {
+    let kind = anatomy.kinds.values().next().unwrap();
+    anatomy.share(kind.bands.last().unwrap(), group)
+}
+
+/// A database whose flushes cannot keep up with its writers.
+const STALLS: [(&str, &str); 4] = [
+    ("write_buffer", "64KiB"),
+    ("background_jobs", "1"),
+    ("background_rate", "4MB"),
+    ("compression", "none"),
+];
+
+fn stalled(threads: u32) -> (f64, Anatomy) {
+    let place = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let database = open(place.path(), &STALLS);
+    let (_, anatomy) = measure(database.as_ref(), "fillrandom", threads, 8);
+    let stalled = database.counters()["rocksdb.stall.micros"] as f64 / 1e6;
+    assert!(stalled > 2.0, "it stalled for {stalled} s only");
+    (stalled, anatomy)
+}
+
+#[test]
+fn a_forced_stall_of_one_writer_is_what_rocksdb_counts() {
+    let (expected, anatomy) = stalled(1);
+    let found = sum_s(&anatomy, "stall");
+    assert!(
+        (found / expected - 1.0).abs() < 0.1,
+        "{found} s of {expected}"
+    );
+    let share = slowest_share(&anatomy, "stall");
+    assert!(share > 0.9, "{share}");
+    assert!(slowest_share(&anatomy, "device") < 0.05);
+}
+
+#[test]
+fn a_forced_stall_of_eight_writers_is_charged_to_each_that_waits() {
+    let (expected, anatomy) = stalled(8);
+    // While one leads a group and is stalled, the seven others wait for it.
+    let found = sum_s(&anatomy, "stall") / 8.0;
+    assert!(
+        (found / expected - 1.0).abs() < 0.1,
+        "{found} s of {expected}"
+    );
+    let unexplained = slowest_share(&anatomy, "unexplained");
+    assert!(unexplained < 0.1, "{unexplained}");
+}
+
+#[test]
+fn with_sync_the_time_is_that_of_the_log() {
+    let place = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let database = open(place.path(), &[("sync", "true")]);
+    let (phase, anatomy) = measure(database.as_ref(), "fillrandom", 1, 4);
+    let sums = ["log-sync", "log-write", "processor"].map(|name| sum_s(&anatomy, name));
+    let [sync, write, processor] = sums;
+    assert!(sync > 5.0 * write, "{}", all(&anatomy));
+    // All but some 20 us of each write. On a busy machine, a writer waits for a processor too.
+    let found = (sync + write) / (phase.duration_s - processor);
+    assert!(found > 0.9, "{found}: {}", all(&anatomy));
+}
+
+#[test]
+fn reads_from_files_are_counted_by_the_kind_of_block() {
+    let place = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let settings = [("block_cache", "0"), ("compression", "none")];
+    let database = open(place.path(), &settings);
+    measure(database.as_ref(), "fillseq", 1, 2);
+    database.flush(&|| false).unwrap();
+    let (phase, anatomy) = measure(database.as_ref(), "readrandom", 2, 2);
+    let kind = anatomy.kinds.values().next().unwrap();
+    assert_eq!(kind.timed, phase.operations);
+    let found = kind.sample.iter().filter(|request| request.blocks[0] >= 1);
+    assert!(
+        found.count() > kind.sample.len() * 9 / 10,
+        "{:?}: {}",
+        kind.sample[0],
+        all(&anatomy)
+    );
+    assert!(sum_s(&anatomy, "data-read") > 0.0 && sum_s(&anatomy, "checksum") > 0.0);
+    for request in &kind.slowest {
+        assert_eq!(request.ns.iter().sum::<u64>(), request.response_ns());
+    }
+}
