@@ -20,7 +20,7 @@ const FIRST_PLACE: usize = 10;
 fn group(key: &PlanKey) -> &'static str {
     match key.table {
         "database" | "dataset" => DATA,
-        "sweep" | "slo" | "anatomy" => LOAD,
+        "sweep" | "slo" => LOAD,
         _ if key.is_of_reports() => REPORT,
         _ => RUN,
     }

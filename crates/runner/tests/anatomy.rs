@@ -6,12 +6,17 @@
     reason = "a test that cannot be set up has failed, and says so"
 )]
 
+mod support;
+
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
+use support::{plan, points, run, system_with};
 use tailmark_driver::{
     Access, Clients, DataSet, Database, Location, Params, Schema, Semantics, Settings, db,
 };
 use tailmark_engine::{Anatomist, AnatomySettings, Silent, Spec, Stop, Terms};
-use tailmark_model::{Anatomy, Phase, PointKey};
+use tailmark_model::{Anatomy, Phase, Point, PointKey};
+use tailmark_plan::{AnatomyPlan, AskedRate, Plan};
+use tailmark_study::{Study, export::FORMATS};
 use tailmark_workload::KeySpace;
 use tempfile::TempDir;
 
@@ -104,6 +109,99 @@ fn all(anatomy: &Anatomy) -> String {
 fn slowest_share(anatomy: &Anatomy, group: &str) -> f64 {
     let kind = anatomy.kinds.values().next().unwrap();
     anatomy.share(kind.bands.last().unwrap(), group)
+}
+
+/// A plan of a simulated database, of two thread counts and a rate.
+fn simulated(place: &Path) -> Plan {
+    let model = "exponential 1ms; servers 16; device 70%; stall 3s 200ms";
+    let system = system_with("a", "sim", place, &[("model", model)]);
+    let mut plan = plan(vec![system], &["ycsb-a"], &[4, 16]);
+    plan.sweep.rates = vec![AskedRate::Fixed(2_000.0)];
+    plan.sweep.rate_threads = 64;
+    plan.sweep.operations = None;
+    plan.sweep.duration = Some(Duration::from_secs(20));
+    plan
+}
+
+const BOTH: AnatomyPlan = AnatomyPlan {
+    peaks: true,
+    rates: true,
+    requests: 1_000,
+    every: Some(1),
+};
+
+/// The points of an exported study, without the time of day.
+fn exported(out: &Path) -> serde_json::Value {
+    let study = Study::open_read_only(out).unwrap();
+    let mut bytes = Vec::new();
+    let json = FORMATS.iter().find(|format| format.name == "json").unwrap();
+    (json.write)(&study, &mut bytes).unwrap();
+    let mut document: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+    for point in document["points"].as_array_mut().unwrap() {
+        point["started_at"].take();
+        // What the machine at hand was like meanwhile.
+        point["findings"].take();
+        point["series"].take();
+    }
+    document
+}
+
+fn anatomies(out: &Path) -> Vec<(Point, Anatomy)> {
+    let study = Study::open_read_only(out).unwrap();
+    let mut all = Vec::new();
+    study
+        .each_anatomy(|point, anatomy| {
+            all.push((point, anatomy));
+            Ok(())
+        })
+        .unwrap();
+    all
+}
+
+#[test]
+fn ordinary_points_are_the_same_with_and_without_an_anatomy() {
+    let place = TempDir::new().unwrap();
+    let (without, with) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let mut asked = simulated(place.path());
+    run(&asked, without.path()).unwrap();
+    asked.anatomy = Some(BOTH);
+    run(&asked, with.path()).unwrap();
+    let [before, after] = [&without, &with].map(|out| exported(out.path()));
+    assert_eq!(before["points"], after["points"]);
+    assert_eq!(before["comparisons"], after["comparisons"]);
+    assert_eq!(before["anatomy"], serde_json::json!([]));
+    assert_eq!(after["anatomy"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn the_peak_and_each_rate_are_taken_apart_once() {
+    let (place, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let mut asked = simulated(place.path());
+    run(&asked, out.path()).unwrap();
+    assert!(anatomies(out.path()).is_empty());
+    // Asked for later, only they are measured.
+    asked.anatomy = Some(BOTH);
+    let summary = run(&asked, out.path()).unwrap();
+    assert_eq!(summary.points_measured, 0);
+    let all = anatomies(out.path());
+    let keys: Vec<_> = all.iter().map(|(point, _)| &point.key).collect();
+    assert_eq!((keys[0].threads, keys[0].target_rate), (16, None));
+    assert_eq!(keys[1].target_rate, Some(2_000.0));
+    assert_eq!(keys.len(), 2);
+    for (point, anatomy) in &all {
+        // In virtual time it costs nothing: the same seed gives the same point.
+        let kept = anatomy.kept().unwrap();
+        assert!((kept - 1.0).abs() < 1e-6, "{kept}");
+        for (kind, own) in &anatomy.kinds {
+            assert_eq!(own.timed, point.phase.kinds[kind].count);
+            let slowest = own.bands.last().unwrap();
+            assert!(anatomy.share(slowest, "stall") > 0.1, "{}", kind.name());
+        }
+    }
+    let ordinary = points(out.path());
+    assert_eq!(ordinary.len(), 3);
+    run(&asked, out.path()).unwrap();
+    assert_eq!(anatomies(out.path()), all);
 }
 
 /// A database whose flushes cannot keep up with its writers.

@@ -23,7 +23,7 @@ pub(super) const ANATOMY_KEYS: &[PlanKey] = &[
         .or("1000")
         .sets(|plan| Some(plan.anatomy?.requests.to_string())),
     PlanKey::new("anatomy", "every", RUN, Count(1, 1_000_000))
-        .about("take one of so many requests apart; by default, as many as cost 3 % at most")
+        .about("N: take one request in N apart; by default, as few as cost 3 % or less")
         .sets(|plan| Some(plan.anatomy?.every?.to_string())),
 ];
 
@@ -36,7 +36,7 @@ pub struct AnatomyPlan {
     pub rates: bool,
     /// Requests of each kind that are kept whole.
     pub requests: u32,
-    /// One of so many requests is taken apart; `None`: as many as cost little.
+    /// One request in N is taken apart; `None`: so that it costs little.
     pub every: Option<u32>,
 }
 
