@@ -3,6 +3,7 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::print_stdout,
     reason = "a test that cannot be set up has failed, and says so"
 )]
 
@@ -56,6 +57,17 @@ fn measure(
     threads: u32,
     seconds: u64,
 ) -> (Phase, Anatomy) {
+    measure_every(database, workload, threads, seconds, Some(1))
+}
+
+/// The same with one request in `every` taken apart, or none.
+fn measure_every(
+    database: &dyn Database,
+    workload: &str,
+    threads: u32,
+    seconds: u64,
+    every: Option<u32>,
+) -> (Phase, Anatomy) {
     let workload = Arc::new(tailmark_workload::find(workload).unwrap());
     let (data, keys) = (data(), Arc::new(KeySpace::new(20_000, 20_000)));
     let key = PointKey {
@@ -69,13 +81,13 @@ fn measure(
     };
     let anatomist = Arc::new(Anatomist::new(AnatomySettings {
         requests: 1_000,
-        every: 1,
+        every: every.unwrap_or(1),
     }));
     let spec = Spec {
         clients: Clients::Threads,
         system: "a",
         point: Some(&key),
-        anatomy: Some(&anatomist),
+        anatomy: every.map(|_| &anatomist),
         terms: Terms {
             threads,
             duration: Some(Duration::from_secs(seconds)),
@@ -281,4 +293,40 @@ fn reads_from_files_are_counted_by_the_kind_of_block() {
     for request in &kind.slowest {
         assert_eq!(request.ns.iter().sum::<u64>(), request.response_ns());
     }
+}
+
+/// The median of the ratios of points with and without an anatomy, which take turns.
+fn kept(database: &dyn Database, threads: u32, every: u32) -> f64 {
+    let ops = |every| {
+        let (phase, _) = measure_every(database, "readrandom", threads, 1, every);
+        phase.ops_per_sec()
+    };
+    let mut ratios: Vec<f64> = (0..15)
+        .map(|turn| match turn % 2 {
+            0 => ops(Some(every)) / ops(None),
+            _ => 1.0 / (ops(None) / ops(Some(every))),
+        })
+        .collect();
+    ratios.sort_by(f64::total_cmp);
+    ratios[ratios.len() / 2]
+}
+
+#[test]
+#[ignore = "a measurement, for a machine with nothing else to do"]
+fn an_anatomy_keeps_most_of_the_speed_of_the_point() {
+    let place = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let database = open(place.path(), &[("block_cache", "512MB")]);
+    measure(database.as_ref(), "fillseq", 1, 1);
+    database.flush(&|| false).unwrap();
+    // That of the rule, at 2 us a read.
+    let in_cache = kept(database.as_ref(), 1, 39);
+    drop(database);
+    let settings = [("block_cache", "0"), ("direct_reads", "true")];
+    let database = open(place.path(), &settings);
+    let of_device = kept(database.as_ref(), 2, 1);
+    println!("in cache {in_cache:.3}, from the device {of_device:.3}");
+    assert!(
+        in_cache > 0.9 && of_device > 0.97,
+        "{in_cache}, {of_device}"
+    );
 }

@@ -120,7 +120,7 @@ pub fn slowest(points: &[(SystemStyle, &str, &Phase, &[Request])]) -> Option<Val
     option["xAxis"] = axis("value", "seconds", 26, "{value}");
     option["xAxis"]["min"] = 0.into();
     let ends = points.iter().map(|(_, _, phase, _)| phase.elapsed_s());
-    option["xAxis"]["max"] = quantised(ends.fold(0.1, f64::max)).into();
+    option["xAxis"]["max"] = quantised(ends.fold(0.1, f64::max));
     option["yAxis"] = axis("log", "response time (log scale)", 62, "@latency");
     option["yAxis"]["min"] = low.into();
     option["yAxis"]["max"] = high.into();

@@ -39,13 +39,10 @@ fn render(data: &Data) -> Vec<Block> {
     }
     let groups = groups(data);
     let said = groups.iter().flat_map(verdict);
-    let mut blocks = vec![
-        Block::Statements(said.collect()),
-        Block::Text(about(data)),
-        Block::Table(bands(&groups)),
-    ];
+    let mut blocks = vec![Block::Statements(said.collect()), Block::Text(about(data))];
     let sweep = SweepTable::new(data);
     for group in &groups {
+        blocks.push(Block::Table(bands(group)));
         blocks.push(Block::Figure(figure(group, &sweep)));
         blocks.extend(
             group
@@ -92,7 +89,10 @@ fn plural(kind: Kind) -> String {
 /// Which requests a band has: `slowest 0.01 % of reads`.
 fn named(band: &Band) -> String {
     if !band.is_slowest() {
-        return format!("p{} to p{}", percent(band.above), percent(band.up_to));
+        return match band.above {
+            0.0 => format!("up to p{}", percent(band.up_to)),
+            above => format!("p{} to p{}", percent(above), percent(band.up_to)),
+        };
     }
     format!("slowest {}", number::limit(1.0 - band.above))
 }
@@ -119,9 +119,9 @@ fn verdict(group: &Group<'_>) -> Vec<Text> {
             format!("Of all {}", plural(group.kind))
         };
         let mean = band.total_ns() as f64 / band.requests.max(1) as f64;
-        let device = number::share(anatomy.share(band, DEVICE_GROUP));
+        let device = share(anatomy.share(band, DEVICE_GROUP));
         said.push(start.and(format!(
-            "{which} in {} ({} on average), {}. Reads, writes and syncs of files are {device} in all.",
+            "{which} in {} ({} on average), {}. Files took {device} in all.",
             group.title,
             number::latency(mean),
             largest(anatomy, band),
@@ -133,16 +133,16 @@ fn verdict(group: &Group<'_>) -> Vec<Text> {
 /// The largest parts of a band: `71 % of the time was data block reads and 20 % waiting`.
 fn largest(anatomy: &Anatomy, band: &Band) -> String {
     let shares = band.shares().into_iter();
-    let shares = shares.filter(|(_, share)| *share >= NAMED).take(NAMED_MAX);
+    let shares = shares.filter(|(_, own)| *own >= NAMED).take(NAMED_MAX);
     let mut words: Vec<String> = Vec::new();
-    for (part, share) in shares {
+    for (part, part_share) in shares {
         let title = &anatomy.parts[part].title;
         let of = if words.is_empty() {
             " of the time was"
         } else {
             ""
         };
-        words.push(format!("{}{of} {title}", number::share(share)));
+        words.push(format!("{}{of} {title}", share(part_share)));
     }
     match words.split_last() {
         Some((last, before)) if !before.is_empty() => format!("{} and {last}", before.join(", ")),
@@ -175,59 +175,75 @@ fn about(data: &Data) -> Text {
     text
 }
 
-fn share_cell(share: f64) -> Cell {
-    Cell::new(number::share(share)).with_value(share * 100.0)
+/// A share in whole percent; what is there and below one is said to be.
+fn share(share: f64) -> String {
+    match share * 100.0 {
+        percent if percent >= 0.995 => format!("{percent:.0} %"),
+        percent if percent > 0.0 => "< 1 %".to_owned(),
+        _ => "0 %".to_owned(),
+    }
 }
 
-fn bands(groups: &[Group<'_>]) -> Table {
-    const GROUPS: [(&str, &str); 7] = [
-        ("Files and device", DEVICE_GROUP),
-        ("Stalls", "stall"),
-        ("Database", "database"),
-        ("Locks and queues", "waiting"),
-        ("Processor", "processor"),
-        ("Free client", "client"),
-        ("Unexplained", UNEXPLAINED_GROUP),
-    ];
+/// The groups of parts as columns.
+const GROUPS: [(&str, &str); 8] = [
+    ("Files", DEVICE_GROUP),
+    ("Stall", "stall"),
+    ("Database", "database"),
+    ("Locks, queues", "waiting"),
+    ("Processor", "processor"),
+    ("Free client", "client"),
+    ("Unexplained", UNEXPLAINED_GROUP),
+    ("Rest", "rest"),
+];
+
+/// The bands of each system, without columns that have less than 1 % everywhere.
+fn bands(group: &Group<'_>) -> Table {
+    let points = || group.points.iter();
+    let rows = || points().flat_map(|(point, kind)| kind.bands.iter().map(move |b| (point, b)));
+    let is_shown = |(_, name): &&(&str, &str)| {
+        rows().any(|(point, band)| point.anatomy.share(band, name) >= 0.005)
+    };
+    let shown: Vec<_> = GROUPS.iter().filter(is_shown).collect();
     let mut columns = vec![
-        Column::text("Workload"),
-        Column::text("Requests"),
         Column::text("System"),
-        Column::text("Band"),
-        Column::number("Taken apart"),
+        Column::text("Response time"),
+        Column::number("Requests"),
         Column::number("Mean").unit("us"),
     ];
     let of_time = |title: &str| Column::number(title).unit("%").group("Share of their time");
-    columns.extend(GROUPS.iter().map(|(title, _)| of_time(title)));
-    columns.push(of_time("Rest"));
-    let rows = groups.iter().flat_map(|group| {
-        group.points.iter().flat_map(move |(point, kind)| {
-            kind.bands.iter().map(move |band| {
-                let mean = band.total_ns() as f64 / band.requests.max(1) as f64;
-                let share = |name: &str| share_cell(point.anatomy.share(band, name));
-                let mut cells = vec![
-                    Cell::new(group.title.clone()),
-                    Cell::new(plural(group.kind)),
-                    Cell::new(point.point.key.system.clone()),
-                    Cell::new(named(band)),
-                    Cell::new(number::count(band.requests)).with_value(band.requests as f64),
-                    Cell::new(number::latency(mean)).with_value(mean / 1e3),
-                ];
-                cells.extend(GROUPS.iter().map(|(_, name)| share(name)));
-                cells.push(share("rest"));
-                TableRow {
-                    cells,
-                    total: false,
-                }
-            })
-        })
-    });
+    columns.extend(shown.iter().map(|(title, _)| of_time(title)));
+    let row = |(point, band): (&&AnatomyPoint, &Band)| {
+        let mean = band.total_ns() as f64 / band.requests.max(1) as f64;
+        let mut cells = vec![
+            Cell::new(point.point.key.system.clone()),
+            Cell::new(named(band)),
+            Cell::new(number::count(band.requests)).with_value(band.requests as f64),
+            Cell::new(number::latency(mean)).with_value(mean / 1e3),
+        ];
+        cells.extend(shown.iter().map(|(_, name)| {
+            let part = point.anatomy.share(band, name);
+            Cell::new(share(part)).with_value(part * 100.0)
+        }));
+        TableRow {
+            cells,
+            total: false,
+        }
+    };
+    let has = |name: &str| shown.iter().any(|(_, own)| *own == name);
+    let note = if has(UNEXPLAINED_GROUP) {
+        "Unexplained: in a write group, while its leader did nothing that is known."
+    } else {
+        ""
+    };
     Table {
-        caption: "Where the time of requests went".into(),
+        caption: format!(
+            "Where the time of {} went, {}",
+            plural(group.kind),
+            group.title
+        ),
         columns,
-        rows: rows.collect(),
-        note: "Unexplained is waiting in a write group while its leader did nothing that is known."
-            .into(),
+        rows: rows().map(row).collect(),
+        note: note.to_owned(),
     }
 }
 
