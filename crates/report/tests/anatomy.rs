@@ -11,13 +11,17 @@ use tailmark_model::{
 };
 use tailmark_report::{AnatomyPoint, Block, Data, SECTIONS, Table};
 
-fn taken_apart(name: &str, device: u64, stall: u64) -> AnatomyPoint {
-    let part = |name: &str, group: &str, title: &str| AnatomyPart {
+fn part(name: &str, group: &str, title: &str) -> AnatomyPart {
+    AnatomyPart {
         name: name.into(),
         group: group.into(),
         title: title.into(),
         source: String::new(),
-    };
+    }
+}
+
+/// Reads of which the slowest have these shares of the device and of stalls, in percent.
+fn reads(device: u64, stall: u64) -> AnatomyKind {
     let band = |above: f64, up_to: f64, requests: u64, ns: [u64; 3]| Band {
         above,
         up_to,
@@ -38,7 +42,7 @@ fn taken_apart(name: &str, device: u64, stall: u64) -> AnatomyPoint {
         blocks: [1, 0, 0],
         cache_hits: 0,
     };
-    let reads = AnatomyKind {
+    AnatomyKind {
         timed: 1_000_000,
         lost: 0,
         bands: vec![
@@ -57,7 +61,10 @@ fn taken_apart(name: &str, device: u64, stall: u64) -> AnatomyPoint {
         ],
         slowest: vec![slow],
         sample: Vec::new(),
-    };
+    }
+}
+
+fn taken_apart(name: &str, device: u64, stall: u64) -> AnatomyPoint {
     AnatomyPoint {
         point: Point {
             key: PointKey {
@@ -83,7 +90,7 @@ fn taken_apart(name: &str, device: u64, stall: u64) -> AnatomyPoint {
             every: 12,
             ops_per_sec: 97_000.0,
             ordinary_ops_per_sec: Some(100_000.0),
-            kinds: [(Kind::Read, reads)].into(),
+            kinds: [(Kind::Read, reads(device, stall))].into(),
         },
     }
 }
