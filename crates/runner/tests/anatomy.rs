@@ -207,7 +207,14 @@ fn the_peak_and_each_rate_are_taken_apart_once() {
         for (kind, own) in &anatomy.kinds {
             assert_eq!(own.timed, point.phase.kinds[kind].count);
             let slowest = own.bands.last().unwrap();
-            assert!(anatomy.share(slowest, "stall") > 0.1, "{}", kind.name());
+            // At the rate, most of those that the stall holds wait in line for the first 16.
+            let held = if point.key.target_rate.is_some() {
+                ["waiting", "client"]
+            } else {
+                ["stall", "stall"]
+            };
+            let share = held.map(|group| anatomy.share(slowest, group));
+            assert!(share[0].max(share[1]) > 0.4, "{}: {share:?}", kind.name());
         }
     }
     let ordinary = points(out.path());
@@ -297,8 +304,8 @@ fn reads_from_files_are_counted_by_the_kind_of_block() {
 
 /// The median of the ratios of points with and without an anatomy, which take turns.
 fn kept(database: &dyn Database, threads: u32, every: u32) -> f64 {
-    let ops = |every| {
-        let (phase, _) = measure_every(database, "readrandom", threads, 1, every);
+    let ops = |one_in| {
+        let (phase, _) = measure_every(database, "readrandom", threads, 1, one_in);
         phase.ops_per_sec()
     };
     let mut ratios: Vec<f64> = (0..15)
@@ -322,8 +329,8 @@ fn an_anatomy_keeps_most_of_the_speed_of_the_point() {
     let in_cache = kept(database.as_ref(), 1, 39);
     drop(database);
     let settings = [("block_cache", "0"), ("direct_reads", "true")];
-    let database = open(place.path(), &settings);
-    let of_device = kept(database.as_ref(), 2, 1);
+    let direct = open(place.path(), &settings);
+    let of_device = kept(direct.as_ref(), 2, 1);
     println!("in cache {in_cache:.3}, from the device {of_device:.3}");
     assert!(
         in_cache > 0.9 && of_device > 0.97,
