@@ -388,11 +388,11 @@ mod tests {
         assert_eq!(parts.of(Part::Processor), 30_000_000);
         assert!(parts.of(Part::DataRead).abs_diff(50_000) <= 5_000);
         // Interrupted in the database's own work, the device keeps its time.
-        let mut parts = Parts::default();
-        parts.add(Part::DataRead, 50_000);
-        parts.add(Part::TableSearch, 30_003_000);
-        parts.fit(30_055_000);
-        parts.charge_processor(30_000_000);
-        assert_eq!(parts.of(Part::DataRead), 50_000);
+        let mut working = Parts::default();
+        working.add(Part::DataRead, 50_000);
+        working.add(Part::TableSearch, 30_003_000);
+        working.fit(30_055_000);
+        working.charge_processor(30_000_000);
+        assert_eq!(working.of(Part::DataRead), 50_000);
     }
 }

@@ -1,6 +1,6 @@
 //! An open database, one client's connection to it, and replies.
 
-use crate::{Error, Key, Made, Operation, Parts, VirtualClock};
+use crate::{Error, Key, Made, Operation, OperationKind, Parts, VirtualClock};
 use std::{collections::BTreeMap, path::PathBuf, pin::Pin, time::Duration};
 
 /// The outcome of a successful request.
@@ -103,9 +103,11 @@ pub trait Session: Send {
         }))
     }
 
-    /// Takes apart what is requested from now on, until [`Self::parts`] is called. Called and
-    /// answered on the client's own thread.
-    fn take_apart(&mut self) {}
+    /// Takes apart what is requested from now on, until [`Self::parts`] is called: a request of this
+    /// kind. Called and answered on the client's own thread.
+    fn take_apart(&mut self, kind: OperationKind) {
+        let _ = kind;
+    }
 
     /// Adds the parts of what was requested since [`Self::take_apart`]. Parts of the client itself,
     /// and the rest, are left out. A driver that knows none adds nothing.

@@ -85,8 +85,8 @@ fn a_study_from_before_has_none_and_gets_its_table_when_it_is_needed() {
     study.each_anatomy(|_, _| panic!("there is none")).unwrap();
     study.add_anatomy(&point(4, false), &anatomy()).unwrap();
     drop(study);
-    let study = Study::open(dir.path()).unwrap();
-    assert_eq!(study.anatomy_keys().unwrap().len(), 1);
+    let again = Study::open(dir.path()).unwrap();
+    assert_eq!(again.anatomy_keys().unwrap().len(), 1);
 }
 
 #[test]
@@ -99,8 +99,8 @@ fn what_was_changed_is_refused() {
     raw.execute("UPDATE anatomy SET found = zeroblob(20)", [])
         .unwrap();
     drop(raw);
-    let study = Study::open(dir.path()).unwrap();
-    let error = study.anatomy(&point(4, false).key).unwrap_err();
+    let changed = Study::open(dir.path()).unwrap();
+    let error = changed.anatomy(&point(4, false).key).unwrap_err();
     let said = format!("{error:?}");
     assert!(said.contains("taken apart"), "{said}");
 }

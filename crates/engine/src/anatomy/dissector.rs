@@ -7,7 +7,7 @@ use crate::{
     recorder::{Timing, recorded_as},
 };
 use std::{cell::RefCell, rc::Rc, sync::Arc};
-use tailmark_driver::{Operation, Part, Parts, Session};
+use tailmark_driver::{Operation, OperationKind, Part, Parts, Session};
 use tailmark_model::Kind;
 use tailmark_workload::Item;
 
@@ -74,6 +74,16 @@ const fn request_of(item: &Item<'_>) -> (Kind, u64) {
     }
 }
 
+/// The kind that is requested: of a read-modify-write, that of its update.
+const fn requested(item: &Item<'_>) -> OperationKind {
+    match item {
+        Item::One(operation)
+        | Item::ReadModifyWrite {
+            update: operation, ..
+        } => operation.kind(),
+    }
+}
+
 /// The number of the key of a request; 0 for one of several keys.
 const fn key_of(operation: &Operation<'_>) -> u64 {
     match operation {
@@ -98,7 +108,7 @@ impl TakeApart for Dissector {
         self.left = self.anatomist.settings().every.max(1);
         self.current = Some(request_of(item));
         self.waited_ns = self.waited_ns();
-        session.take_apart();
+        session.take_apart(requested(item));
     }
 
     fn end(&mut self, session: &mut dyn Session, timing: Timing, succeeded: bool) {

@@ -13,7 +13,7 @@ use tailmark_model::{Phase, PointKey};
 use tailmark_plan::PlanPoint;
 
 /// About what it takes to take a request apart.
-const COST: Duration = Duration::from_nanos(2_300);
+const COST: Duration = Duration::from_nanos(3_000);
 /// Which part of a client's time that may take.
 const COST_SHARE: f64 = 0.03;
 
@@ -114,11 +114,11 @@ mod tests {
     #[test]
     fn all_are_taken_apart_where_a_device_is_the_limit_and_few_in_cache() {
         for (threads, ops, processors, expected) in [
-            (1, 10_000, 8, 1),
+            (1, 9_000, 8, 1),
             (256, 100_000, 64, 1),
             // 2 us each, on one client and on many clients of two processors.
-            (1, 500_000, 2, 39),
-            (64, 1_000_000, 2, 39),
+            (1, 500_000, 2, 50),
+            (64, 1_000_000, 2, 50),
         ] {
             let (phase, key) = point(threads, ops);
             assert_eq!(

@@ -6,10 +6,12 @@
 //! its C interface, which lacks those.
 
 use super::capi::{PerfContext, Table};
-use crate::{Part, Parts};
+use crate::{OperationKind, Part, Parts};
 
-/// Times that RocksDB measures from now on: all of them, also waits for the mutex.
-const TIMED: i32 = 6;
+/// RocksDB measures times of writes: also waits for the mutex, and processor time, which costs more.
+const WRITES_TIMED: i32 = 6;
+/// And of reads: without those, which a read hardly has.
+const READS_TIMED: i32 = 4;
 /// RocksDB's default: it only counts.
 const COUNTED: i32 = 2;
 
@@ -214,8 +216,13 @@ impl Contexts {
         Some((Counters::from_array(all), false))
     }
 
-    pub(super) fn take_apart(&mut self) {
-        PerfContext::set_level(self.functions, TIMED);
+    pub(super) fn take_apart(&mut self, kind: OperationKind) {
+        let level = if kind.writes() {
+            WRITES_TIMED
+        } else {
+            READS_TIMED
+        };
+        PerfContext::set_level(self.functions, level);
         if let Some((counters, _)) = self.counters() {
             self.before = counters;
         }

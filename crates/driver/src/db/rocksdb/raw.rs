@@ -11,8 +11,8 @@ use super::{
     session::failure,
 };
 use crate::{
-    Cause, Completion, Direction, Failure, Key, Keys, Operation, Outcome, Parts, Reply, Session,
-    Special, Values,
+    Cause, Completion, Direction, Failure, Key, Keys, Operation, OperationKind, Outcome, Parts,
+    Reply, Session, Special, Values,
 };
 use std::sync::Arc;
 
@@ -204,8 +204,8 @@ impl Session for RawSession {
         })
     }
 
-    fn take_apart(&mut self) {
-        self.contexts.take_apart();
+    fn take_apart(&mut self, kind: OperationKind) {
+        self.contexts.take_apart(kind);
     }
 
     fn parts(&mut self, parts: &mut Parts) {

@@ -11,8 +11,8 @@ use super::{
     record,
 };
 use crate::{
-    Cause, Completion, Failure, FieldVisitor, Fields, Key, Operation, Outcome, Parts, Reply,
-    Session, Values,
+    Cause, Completion, Failure, FieldVisitor, Fields, Key, Operation, OperationKind, Outcome,
+    Parts, Reply, Session, Values,
 };
 use std::sync::{Arc, MutexGuard, PoisonError};
 
@@ -127,8 +127,8 @@ impl Session for RocksDbSession {
         Completion::Ready(self.visit_fields(key, visit))
     }
 
-    fn take_apart(&mut self) {
-        self.contexts.take_apart();
+    fn take_apart(&mut self, kind: OperationKind) {
+        self.contexts.take_apart(kind);
     }
 
     fn parts(&mut self, parts: &mut Parts) {

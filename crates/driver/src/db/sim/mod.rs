@@ -12,9 +12,9 @@ mod state;
 mod timer;
 
 use crate::{
-    Cause, Clients, Completion, Database, Driver, Error, Failure, Operation, Outcome, Params, Part,
-    Parts, Reply, Session, Setting, SettingKind, Settings, Settled, Stage, Statistic, Stopped,
-    VirtualClock,
+    Cause, Clients, Completion, Database, Driver, Error, Failure, Operation, OperationKind,
+    Outcome, Params, Part, Parts, Reply, Session, Setting, SettingKind, Settings, Settled, Stage,
+    Statistic, Stopped, VirtualClock,
 };
 use model::Model;
 use queue::{Queue, Served};
@@ -399,7 +399,7 @@ impl Session for SimSession {
         }
     }
 
-    fn take_apart(&mut self) {
+    fn take_apart(&mut self, _: OperationKind) {
         self.parts = Some(Parts::default());
     }
 
