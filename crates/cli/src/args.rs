@@ -1,11 +1,13 @@
 //! The command line. Values of plan keys are text here and the plan checks them, so that a flag, a
 //! `--set` and a plan file give the same errors.
 
+mod anatomy;
 mod compare;
 mod device;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;
 
+pub use anatomy::AnatomyArgs;
 pub use compare::{CompareArgs, CompareFormat};
 pub use device::{DeviceArgs, DeviceCommand, ListDevicesArgs, PrepareDeviceArgs, ShowDeviceArgs};
 #[cfg(feature = "rocksdb")]
@@ -43,6 +45,8 @@ pub enum Command {
     History(HistoryArgs),
     /// Compare two systems or two studies; a gate for CI
     Compare(CompareArgs),
+    /// Print why the slowest requests were slow
+    Anatomy(AnatomyArgs),
     /// Report what about the machine or the plan would spoil a result
     Check(Box<CheckArgs>),
     /// List, show and prepare block devices

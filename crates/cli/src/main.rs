@@ -1,5 +1,6 @@
 //! The `tailmark` program: arguments in, exit code out. The only crate that prints.
 
+mod anatomy;
 mod args;
 mod check;
 mod clean;
@@ -63,6 +64,7 @@ fn main() -> ExitCode {
         Command::Report(args) => report::report(args, console),
         Command::History(args) => report::history(args, console),
         Command::Compare(args) => compare::compare(args, console),
+        Command::Anatomy(args) => anatomy::anatomy(args, console),
         Command::Check(args) => check::run(args, console),
         Command::Device(args) => device::device(args, console),
         Command::Clean(args) => clean::clean(args, console),

@@ -44,7 +44,7 @@ const STUMBLES: &[(&str, &str)] = &[
     ("tells whether", "shows whether"),
 ];
 const WORDS_MAX: usize = 40;
-const DOCS_WORDS_MAX: usize = 35_000;
+const DOCS_WORDS_MAX: usize = 35_500;
 const COLUMNS_MAX: usize = 100;
 
 fn root() -> PathBuf {

@@ -19,6 +19,7 @@ mod look;
 mod made;
 mod net;
 mod operation;
+mod parts;
 mod place_text;
 mod session;
 mod settings;
@@ -40,6 +41,7 @@ pub use look::ServerContents;
 pub use made::Made;
 pub use net::HostPort;
 pub use operation::{Direction, Fields, Key, Keys, Operation, OperationKind, Special, Values};
+pub use parts::{PARTS, Part, PartGroup, PartRow, Parts};
 pub use session::{
     Cause, Completion, Connecting, Database, Failure, FieldVisitor, Outcome, Remark, RemarkCode,
     Reply, Session, Settled, Stage, Statistic, StatisticKind, Stopped,

@@ -1,6 +1,6 @@
 //! An open database, one client's connection to it, and replies.
 
-use crate::{Error, Key, Made, Operation, VirtualClock};
+use crate::{Error, Key, Made, Operation, OperationKind, Parts, VirtualClock};
 use std::{collections::BTreeMap, path::PathBuf, pin::Pin, time::Duration};
 
 /// The outcome of a successful request.
@@ -101,6 +101,18 @@ pub trait Session: Send {
             cause: Cause::Unsupported,
             message: "this driver does not return the values that it reads".to_owned(),
         }))
+    }
+
+    /// Takes apart what is requested from now on, until [`Self::parts`] is called: a request of this
+    /// kind. Called and answered on the client's own thread.
+    fn take_apart(&mut self, kind: OperationKind) {
+        let _ = kind;
+    }
+
+    /// Adds the parts of what was requested since [`Self::take_apart`]. Parts of the client itself,
+    /// and the rest, are left out. A driver that knows none adds nothing.
+    fn parts(&mut self, parts: &mut Parts) {
+        let _ = parts;
     }
 }
 

@@ -1,7 +1,7 @@
 //! Operations of a phase at a rate that were due and never sent. Each counts at its age when
 //! waiting for it ended, so that a stall at the end appears in the latencies that it caused.
 
-use crate::{client::recorded_as, clock::Tick, pacer::End, roles::Roles};
+use crate::{clock::Tick, pacer::End, recorder::recorded_as, roles::Roles};
 use tailmark_driver::OperationKind;
 use tailmark_model::{Kind, Latencies, Phase, histogram, new_latencies};
 use tailmark_workload::{ClientGroup, Workload};

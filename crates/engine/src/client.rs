@@ -2,20 +2,21 @@
 //! budget and workload, and exists only once.
 
 use super::{
+    apart::TakeApart,
     ending::ClientEnd,
     pacer::{Due, Pacer},
-    recorder::{Record, Timing},
+    recorder::{Record, Timing, recorded_as},
     roles::CompletionGuard,
     silence::SharedPulse,
 };
 use crate::clock::{Clock, Tick};
 use std::time::Duration;
-use tailmark_driver::{Completion, Operation, OperationKind, Reply, Session};
+use tailmark_driver::{Completion, Operation, Reply, Session};
 use tailmark_model::Kind;
 use tailmark_workload::{Item, Stream};
 
 /// One client of a phase.
-pub struct Client<R, C> {
+pub struct Client<R, C, A = ()> {
     /// The phase's clock.
     pub clock: C,
     /// Says when operations are due and when to end.
@@ -36,6 +37,8 @@ pub struct Client<R, C> {
     pub completion: Option<CompletionGuard>,
     /// Shows whether the client gets answers.
     pub pulse: SharedPulse,
+    /// Takes its requests apart.
+    pub apart: A,
 }
 
 /// Which inserts count as done for clients that draw among the newest records.
@@ -68,7 +71,26 @@ impl UpdateDue {
     }
 }
 
-impl<R: Record, C: Clock> Client<R, C> {
+impl<R, C> Client<R, C> {
+    /// The same, with its requests taken apart.
+    pub fn taken_apart<A>(self, apart: A) -> Client<R, C, A> {
+        Client {
+            clock: self.clock,
+            pacer: self.pacer,
+            stream: self.stream,
+            measured: self.measured,
+            session: self.session,
+            recorder: self.recorder,
+            acknowledge: self.acknowledge,
+            update_due: self.update_due,
+            completion: self.completion,
+            pulse: self.pulse,
+            apart,
+        }
+    }
+}
+
+impl<R: Record, C: Clock, A: TakeApart> Client<R, C, A> {
     /// Sends operations until the phase ends. Returns how long closing the session then took.
     pub async fn run(mut self) -> Duration {
         let mut now = self.clock.now();
@@ -80,6 +102,7 @@ impl<R: Record, C: Clock> Client<R, C> {
                 self.stream.follow(*next);
             }
             let item = self.stream.next_item(); // drawn before the clock starts
+            self.apart.begin(&mut *self.session, &item, is_measured);
             let sent = self.clock.now();
             let (due, was_free) = match due {
                 Due::Now => (sent, true),
@@ -124,13 +147,21 @@ impl<R: Record, C: Clock> Client<R, C> {
             };
             if is_measured {
                 self.recorder.finish(timing(due, sent, now), succeeded);
+                self.apart
+                    .end(&mut *self.session, timing(due, sent, now), succeeded);
             }
             if inserted {
                 self.stream.acknowledge();
             }
         }
+        self.close(now)
+    }
+
+    /// Hands over what was recorded, and closes the session. Returns how long that then took.
+    fn close(mut self, now: Tick) -> Duration {
         self.pulse.idle();
         self.recorder.hand_over();
+        self.apart.hand_over();
         if let Some(completion) = self.completion {
             let (done, is_spent) = (now, self.pacer.is_spent());
             completion.leave(ClientEnd { done, is_spent });
@@ -146,17 +177,5 @@ async fn send(session: &mut dyn Session, operation: Operation<'_>) -> Reply {
     match session.execute(operation) {
         Completion::Ready(reply) => reply,
         Completion::Pending(reply) => reply.await,
-    }
-}
-
-/// The kind of result for a request.
-#[inline]
-pub const fn recorded_as(requested: OperationKind) -> Kind {
-    match requested {
-        OperationKind::Read => Kind::Read,
-        OperationKind::Update => Kind::Update,
-        OperationKind::Insert => Kind::Insert,
-        OperationKind::Scan => Kind::Scan,
-        OperationKind::Delete => Kind::Delete,
     }
 }

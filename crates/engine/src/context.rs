@@ -2,11 +2,11 @@
 
 use crate::{
     Error, Observer, Spec, Stop, Tick,
-    client::{self, Acknowledge, Client, UpdateDue},
+    client::{Acknowledge, Client, UpdateDue},
     clock::{Clock, nanos},
     interval_stats::Keep,
     pacer::{Budget, End, Pace, Pacer, Waiter},
-    recorder::{Edge, Record, Recorder, RecorderChannels},
+    recorder::{Edge, Record, Recorder, RecorderChannels, recorded_as},
     roles::{Role, Roles},
     silence::{Pulse, SharedPulse},
     spec::share,
@@ -139,11 +139,7 @@ impl<'a, C: Clock> PhaseContext<'a, C> {
     /// The kinds that are recorded.
     pub fn kinds(&self) -> Vec<Kind> {
         let workload = self.spec.workload;
-        let mut kinds: Vec<_> = workload
-            .kinds()
-            .into_iter()
-            .map(client::recorded_as)
-            .collect();
+        let mut kinds: Vec<_> = workload.kinds().into_iter().map(recorded_as).collect();
         let pairs = |group: &ClientGroup| {
             group
                 .mix()
@@ -261,6 +257,7 @@ impl<'a, C: Clock> PhaseContext<'a, C> {
             update_due,
             completion: self.roles.completion(role, &self.end),
             pulse: Arc::clone(pulse),
+            apart: (),
         }
     }
 }

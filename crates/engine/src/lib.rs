@@ -3,6 +3,8 @@
 //! [`run`] carries out one phase with clients that run the loop, a collector that merges their
 //! recordings, and probes that watch the machine.
 
+mod anatomy;
+mod apart;
 mod arrivals;
 mod censoring;
 mod client;
@@ -31,7 +33,7 @@ mod tasks;
 mod threads;
 mod timer;
 
-pub use client::recorded_as;
+pub use anatomy::{Anatomist, AnatomySettings};
 pub use clock::{Clock, MonotonicClock, Reading, Tick, clock_step_ms};
 pub use collection::Sampler;
 pub use error::Error;
@@ -41,6 +43,7 @@ pub use observer::{Live, Observer, PhaseKind, PhaseStart, Silent};
 pub use pacer::DRAIN;
 pub use peers::{Peers, PhaseEnd};
 pub use pollster::block_on;
+pub use recorder::recorded_as;
 pub use spec::{Enough, Part, Spec, Terms};
 pub use stop::Stop;
 

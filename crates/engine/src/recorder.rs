@@ -11,7 +11,7 @@ use super::{
 use crate::clock::Tick;
 use crossbeam_channel::{Receiver, Sender};
 use std::{cell::RefCell, rc::Rc};
-use tailmark_driver::{Failure, Reply};
+use tailmark_driver::{Failure, OperationKind, Reply};
 use tailmark_model::Kind;
 
 /// The length of an interval, nanoseconds.
@@ -330,6 +330,18 @@ impl Record for Rc<RefCell<Recorder>> {
 
     fn hand_over(&mut self) {
         self.borrow_mut().hand_over();
+    }
+}
+
+/// The kind of result for a request.
+#[inline]
+pub const fn recorded_as(requested: OperationKind) -> Kind {
+    match requested {
+        OperationKind::Read => Kind::Read,
+        OperationKind::Update => Kind::Update,
+        OperationKind::Insert => Kind::Insert,
+        OperationKind::Scan => Kind::Scan,
+        OperationKind::Delete => Kind::Delete,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The definition of a phase: the arguments of [`crate::run`].
 
-use crate::Peers;
+use crate::{Peers, anatomy::Anatomist};
 use serde::{Deserialize, Serialize};
 use std::{ops::Deref, sync::Arc, time::Duration};
 use tailmark_driver::{Clients, DataSet, Database};
@@ -28,6 +28,8 @@ pub struct Spec<'a> {
     /// Ends the measured part as soon as enough was measured, but not before `at_least`. Asked
     /// every second.
     pub enough: Option<&'a dyn Enough>,
+    /// Takes the requests of the clients of this process apart, background clients excluded.
+    pub anatomy: Option<&'a Arc<Anatomist>>,
     /// Plain values that say how it is carried out.
     pub terms: Terms,
 }
@@ -144,6 +146,7 @@ impl<'a> Spec<'a> {
             keys,
             part: None,
             enough: None,
+            anatomy: None,
             terms: Terms {
                 threads: 1,
                 ..Terms::default()

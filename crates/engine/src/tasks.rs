@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     Error,
+    anatomy::{Dissector, Local},
     clock::{Clock, Tick},
 };
 use crossbeam_channel::Sender;
@@ -129,6 +130,8 @@ async fn run<C: Clock + 'static>(
 pub struct TaskRecorders {
     of_point: Rc<RefCell<Recorder>>,
     of_background: Rc<RefCell<Recorder>>,
+    /// Requests that are taken apart.
+    local: Rc<RefCell<Local>>,
 }
 
 impl TaskRecorders {
@@ -145,6 +148,7 @@ impl TaskRecorders {
         Self {
             of_point: recorder(false),
             of_background: recorder(true),
+            local: Rc::default(),
         }
     }
 
@@ -161,6 +165,14 @@ impl TaskRecorders {
             return Box::pin(context.client(seed, measure, waiter, recorder).run());
         }
         let recorder = Rc::clone(&self.of_point);
-        Box::pin(context.client(seed, measure, waiter, recorder).run())
+        let index = seed.index;
+        let client = context.client(seed, measure, waiter, recorder);
+        match context.spec.anatomy {
+            None => Box::pin(client.run()),
+            Some(anatomist) => {
+                let apart = Dissector::new(anatomist, &self.local, measure, (index, false));
+                Box::pin(client.taken_apart(apart).run())
+            }
+        }
     }
 }

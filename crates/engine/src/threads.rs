@@ -2,6 +2,7 @@
 
 use crate::{
     Error,
+    anatomy::Dissector,
     clock::Clock,
     context::{ClientSeed, Draws, PhaseContext},
     pacer::Waiter,
@@ -9,7 +10,7 @@ use crate::{
     roles::Background,
 };
 use pollster::block_on;
-use std::num::NonZeroU64;
+use std::{num::NonZeroU64, rc::Rc};
 
 impl<C: Clock> PhaseContext<'_, C> {
     /// Starts a thread for each client.
@@ -39,6 +40,11 @@ impl<C: Clock> PhaseContext<'_, C> {
                     let closing = if is_background {
                         let recorder = Background(recorder);
                         block_on(self.client(seed, measure, waiter, recorder).run())
+                    } else if let Some(anatomist) = self.spec.anatomy {
+                        let apart =
+                            Dissector::new(anatomist, &Rc::default(), measure, (index, true));
+                        let client = self.client(seed, measure, waiter, recorder);
+                        block_on(client.taken_apart(apart).run())
                     } else {
                         block_on(self.client(seed, measure, waiter, recorder).run())
                     };

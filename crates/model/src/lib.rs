@@ -3,6 +3,7 @@
 //!
 //! Nothing here opens a file. `tailmark-stats` compares and judges; `tailmark-study` stores.
 
+pub mod anatomy;
 mod bandwidth;
 mod bits;
 mod block_qos;
@@ -51,6 +52,7 @@ mod study_settings;
 mod summary;
 mod transport;
 
+pub use anatomy::{Anatomy, AnatomyKind, AnatomyPart};
 pub use bandwidth::{Bandwidth, DeviceBandwidth};
 pub use block_qos::{BlockQos, BlockValue};
 pub use bounded::{Bound, Bounded};

@@ -3,7 +3,7 @@
 use super::{
     AbortLimit, Consent, DataSetPlan, DefaultInputs, Error, General, MachinePlan, MachineSettings,
     Plan, RawPlan, Sweep, SystemPlan, assumed, db_bench, effective,
-    keys::{Systems, data, refuse_undecidable, report, slo},
+    keys::{Systems, anatomy, data, refuse_undecidable, report, slo},
     notices,
     rate::refuse_unknown_peak,
     reader::TableReader,
@@ -58,6 +58,7 @@ impl RawPlan {
         let slo = slo::read(&top.table("slo", &[])?, &sweep.workloads, |time| {
             timed(time, time_scale)
         })?;
+        let anatomy = anatomy::read(&top.table("anatomy", &[])?)?;
         let abort = top.table("abort", &[])?;
         let abort = AbortLimit::read(&abort, &sweep.workloads, &systems)?;
         let header = self.header(&top, &systems)?;
@@ -71,6 +72,7 @@ impl RawPlan {
             machine,
             report,
             slo,
+            anatomy,
             abort,
             unscaled,
             retry_failed: false,

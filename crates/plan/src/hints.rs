@@ -134,7 +134,7 @@ const RECORD_SIZE: &str = "`dataset.fields` and `dataset.field_length`, or --rec
 
 /// The tables whose keys have the same path in every plan.
 const TABLES: &[&str] = &[
-    "dataset", "sweep", "machine", "report", "prepare", "slo", "abort", "system",
+    "dataset", "sweep", "machine", "report", "prepare", "slo", "anatomy", "abort", "system",
 ];
 
 /// A value of another program, in lower case without `_` and `-`, and what to write in a plan.

@@ -43,10 +43,10 @@ pub use effective::file_sums;
 pub use error::Error;
 pub use key::{DefaultInputs, DefaultValue, KeyFlag, PlanKey};
 pub use keys::{
-    AbortLimit, Broken, ClientHost, Consent, DataSetPlan, ERASES, Emulate, Expect, FILE_SYSTEMS,
-    General, KEYS, Ladder, MachinePlan, MachineSettings, Prepare, RestorePlan, SETTING_FLAGS,
-    Service, ServiceControl, Steady, Sweep, SystemPlan, Unexpected, is_searched, named_at_rank,
-    report_settings, shown,
+    AbortLimit, AnatomyPlan, Broken, ClientHost, Consent, DataSetPlan, ERASES, Emulate, Expect,
+    FILE_SYSTEMS, General, KEYS, Ladder, MachinePlan, MachineSettings, Prepare, RestorePlan,
+    SETTING_FLAGS, Service, ServiceControl, Steady, Sweep, SystemPlan, Unexpected, is_searched,
+    named_at_rank, report_settings, shown,
 };
 pub use points::PlanPoint;
 pub use rate::AskedRate;
@@ -78,6 +78,8 @@ pub struct Plan {
     pub report: ReportSettings,
     /// Settings of the search for the highest rate that holds.
     pub slo: Option<SloSettings>,
+    /// Points whose requests are taken apart.
+    pub anatomy: Option<AnatomyPlan>,
     /// Limits that end the run when they are broken.
     pub abort: Vec<AbortLimit>,
     /// The data set before `scale`, if it differs.

@@ -6,8 +6,8 @@ use std::{
     sync::OnceLock,
 };
 use tailmark_model::{
-    Fact, Header, Kind, Load, Point, ReportSettings, ResolvedRate, RunRules, SloSettings, System,
-    failure::Fault, number, printable,
+    Anatomy, Fact, Header, Kind, Load, Point, ReportSettings, ResolvedRate, RunRules, SloSettings,
+    System, failure::Fault, number, printable,
 };
 use tailmark_stats::{
     Conditions, Inequality, Run,
@@ -34,6 +34,8 @@ pub struct Data {
     pub resolved_rates: Vec<ResolvedRate>,
     /// The searches for the highest rate that holds.
     pub searches: Vec<Search>,
+    /// Points whose requests were taken apart, which are in no comparison.
+    pub anatomies: Vec<AnatomyPoint>,
     /// Notices of the studies, such as a system that was left out.
     pub notices: Vec<String>,
     /// Under which conditions each system was measured, by its name here; [`Data::merged`] fills it
@@ -98,6 +100,26 @@ impl Search {
     #[must_use]
     pub fn answer(&self) -> Answer {
         self.slo.answer(&self.settings)
+    }
+}
+
+/// A point whose requests were taken apart.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AnatomyPoint {
+    /// The point.
+    pub point: Point,
+    /// Its requests.
+    pub anatomy: Anatomy,
+}
+
+impl AnatomyPoint {
+    fn of_study(study: &Study) -> Result<Vec<Self>, tailmark_study::Error> {
+        let mut all = Vec::new();
+        study.each_anatomy(|point, anatomy| {
+            all.push(Self { point, anatomy });
+            Ok(())
+        })?;
+        Ok(all)
     }
 }
 
@@ -173,6 +195,8 @@ impl Data {
         self.notices = self.notices.iter().map(|n| redaction.text(n)).collect();
         let phases = self.points.iter_mut().map(|point| &mut point.phase);
         let phases = phases.chain(self.loads.iter_mut().map(|load| &mut load.phase));
+        let taken_apart = self.anatomies.iter_mut().map(|own| &mut own.point.phase);
+        let phases = phases.chain(taken_apart);
         phases.for_each(|phase| redaction.phase(phase));
         for known in self.conditions.values_mut() {
             known.conditions = redaction.conditions(std::mem::take(&mut known.conditions));
@@ -337,6 +361,7 @@ impl Data {
             points: study.points()?,
             resolved_rates: study.resolved_rates()?,
             searches: Search::of_study(study)?,
+            anatomies: AnatomyPoint::of_study(study)?,
             notices: study.notices()?,
             ..Self::described(study)?
         })

@@ -46,7 +46,7 @@ pub use block::{
     FindingEntry, FindingEvidence, Plot, PlotAxes, PlotMark, PlotSeries, Span, Table, TableRow,
     Text,
 };
-pub use data::{Compared, Data, Earlier, Search, SystemConditions, UnequalPair};
+pub use data::{AnatomyPoint, Compared, Data, Earlier, Search, SystemConditions, UnequalPair};
 pub use error::Error;
 pub use format::{
     FORMATS, Folder, Report, ReportFile, ReportFormat, WriteText, Written, html, read_studies,

@@ -63,6 +63,8 @@ impl Data {
         other.resolved_rates.retain(|rate| !rates.contains(rate));
         let searches = &self.searches;
         other.searches.retain(|search| !searches.contains(search));
+        let anatomies = &self.anatomies;
+        other.anatomies.retain(|own| !anatomies.contains(own));
         other.notices.retain(|n| !self.notices.contains(n));
         self.headers.append(&mut other.headers);
         self.systems.append(&mut other.systems);
@@ -71,6 +73,7 @@ impl Data {
         self.points.append(&mut other.points);
         self.resolved_rates.append(&mut other.resolved_rates);
         self.searches.append(&mut other.searches);
+        self.anatomies.append(&mut other.anatomies);
         self.notices.append(&mut other.notices);
         for (name, c) in other.conditions {
             match self.conditions.entry(name) {
@@ -163,6 +166,8 @@ impl Data {
             .chain(self.points.iter_mut().map(|p| &mut p.key.system));
         let searches = self.searches.iter_mut();
         let names = names.chain(searches.flat_map(|search| search.slo.systems_mut()));
+        let anatomies = self.anatomies.iter_mut();
+        let names = names.chain(anatomies.map(|own| &mut own.point.key.system));
         let rates = self.resolved_rates.iter_mut();
         let names = names.chain(rates.flat_map(|rate| [&mut rate.system, &mut rate.of_system]));
         for name in names.filter(|n| *n == from) {

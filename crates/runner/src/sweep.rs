@@ -1,5 +1,6 @@
 //! Carries out a plan: each point of each system in its turn, committed one by one.
 
+mod anatomy;
 mod carry_out;
 mod load;
 mod lock;
@@ -28,7 +29,7 @@ use crate::{
     samples::{Wanted, too_short},
     servers::Servers,
     service::{Services, refuse_foreign_logs},
-    steps::{Known, Ladders, Outlook, Steps},
+    steps::{self, Known, Ladders, Outlook, Steps},
 };
 use lock::lock;
 pub(crate) use lock::{check_directory, lock_existing};
@@ -129,7 +130,8 @@ fn measured<'a>(plan: &'a Plan, study: Option<&Study>) -> Result<Vec<&'a str>, E
         let mut points = plan.points().filter(|point| ladders.is_reached(point));
         let is_pending = points.any(|point| known.is_pending(plan, &point, system))
             || known.short(plan, &[system]) > 0
-            || search::is_pending(plan, study, system)?;
+            || search::is_pending(plan, study, system)?
+            || steps::has_anatomies(plan, &known, system);
         if !is_pending {
             measured.push(system.name.as_str());
         }

@@ -92,6 +92,7 @@ pub fn by_rule<'a>(spec: &Spec<'a>, length: WarmupLength) -> Spec<'a> {
             warmup: Duration::ZERO,
             ..spec.terms
         },
+        anatomy: None,
         ..*spec
     }
 }

@@ -173,6 +173,7 @@ fn the_closing_of_each_session_that_worked_is_timed() {
             keys: &Arc::new(KeySpace::new(0, 100)),
             part: None,
             enough: None,
+            anatomy: None,
             terms: Terms {
                 threads: 3,
                 operations: Some(300),

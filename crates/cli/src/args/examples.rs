@@ -42,6 +42,11 @@ Examples:
   tailmark history nightly
   tailmark history nightly --metric 'p99.9 read' --metric write_amplification";
 
+pub const ANATOMY: &str = "\
+Examples:
+  tailmark run plan.toml --anatomy
+  tailmark anatomy study-plan";
+
 pub const CHECK: &str = "\
 Examples:
   tailmark check

@@ -8,6 +8,7 @@
 )]
 
 mod ageing;
+mod anatomy;
 mod background;
 mod blame;
 mod decided;

@@ -3,6 +3,7 @@
 //! in which a row stands next to what its key sets.
 
 mod abort;
+pub(super) mod anatomy;
 mod cost;
 pub(super) mod data;
 mod emulate;
@@ -25,6 +26,7 @@ mod until;
 mod workload;
 
 pub use abort::{AbortLimit, Broken};
+pub use anatomy::AnatomyPlan;
 pub use data::{DataSetPlan, SETTING_FLAGS};
 pub use emulate::Emulate;
 pub use expect::{ClientHost, Expect, Unexpected};
@@ -57,6 +59,7 @@ const PARTS: &[&[PlanKey]] = &[
     cost::COST_KEYS,
     prepare::PREPARE_KEYS,
     slo::SLO_KEYS,
+    anatomy::ANATOMY_KEYS,
     abort::ABORT_KEYS,
     system::SYSTEM_KEYS,
     emulate::DEVICE_KEYS,

@@ -53,6 +53,7 @@ pub(super) const TOP_KEYS: &[PlanKey] = &[
     PlanKey::new("", "cost", REPORT, Table).about("prices and ratings of every system"),
     PlanKey::new("", "slo", TRIALS, Table)
         .about("search for the highest rate within latency limits"),
+    PlanKey::new("", "anatomy", RUN, Table).about("points whose requests are taken apart"),
     PlanKey::new("", "abort", RUN, Table).about("limits that end the run"),
     PlanKey::new("", "system", SYSTEM, Tables).about("a system under test; at least one"),
     PlanKey::new("", "workload", WORKLOAD, Tables).about("a custom workload"),

@@ -1,5 +1,6 @@
 //! Charts as Apache ECharts options: their common parts.
 
+pub mod anatomy;
 pub mod bars;
 pub mod costs;
 pub mod curve;

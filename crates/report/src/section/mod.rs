@@ -1,6 +1,7 @@
 //! The parts of a report, in reading order.
 
 mod against;
+mod anatomy;
 mod bandwidth;
 mod cards;
 mod ceiling;
@@ -85,6 +86,7 @@ pub const SECTIONS: &[Section] = &[
     machine::SECTION,
     watts::SECTION,
     ceiling::SECTION,
+    anatomy::SECTION,
     timeline::SECTION,
     findings::SECTION,
     errors::SECTION,

@@ -82,7 +82,8 @@ impl<'a> Work<'a> {
                 Step::Rate { .. }
                 | Step::Skip { .. }
                 | Step::EvenOut { .. }
-                | Step::Trial { .. } => {}
+                | Step::Trial { .. }
+                | Step::Anatomy { .. } => {}
             }
         }
         Self {

@@ -25,6 +25,8 @@ pub struct Known {
     /// Points that are measured again, although they are there.
     retried: Vec<PointKey>,
     rates: Vec<ResolvedRate>,
+    /// Points whose requests were taken apart.
+    taken_apart: Vec<PointKey>,
     /// Which points get a further repeat.
     pub(super) open: Open,
 }
@@ -67,6 +69,7 @@ impl Known {
             runs: Vec::new(),
             retried: retry::retried(plan, study)?,
             rates: study.resolved_rates()?,
+            taken_apart: study.anatomy_keys()?,
             open: Open::default(),
         };
         study.each_point_total(|point| {
@@ -98,6 +101,40 @@ impl Known {
             Some(PointName::from(&self.key(plan, point, system)?))
         };
         open.after(plan, &judged, name, repeat)
+    }
+
+    /// Takes up a point whose requests were taken apart.
+    pub fn add_anatomy(&mut self, key: PointKey) {
+        self.taken_apart.push(key);
+    }
+
+    /// Whether the requests of a point were taken apart.
+    pub fn is_taken_apart(&self, key: &PointKey) -> bool {
+        self.taken_apart.contains(key)
+    }
+
+    /// The mean operations per second of a point over its repeats; `None` if there is none, or one
+    /// is invalid.
+    pub fn ops_per_sec(
+        &self,
+        plan: &Plan,
+        point: &PlanPoint<'_>,
+        system: &SystemPlan,
+    ) -> Option<f64> {
+        let key = self.key(plan, point, system)?;
+        let repeats = self.runs.iter().filter(|run| {
+            let repeat = key.repeat;
+            let same = PointKey {
+                repeat,
+                ..run.key.clone()
+            };
+            same == key
+        });
+        let ops: Option<Vec<f64>> = repeats
+            .map(|run| run.fault.is_none().then_some(run.ops_per_sec))
+            .collect();
+        let ops = ops.filter(|ops| !ops.is_empty())?;
+        Some(ops.iter().sum::<f64>() / ops.len() as f64)
     }
 
     /// Adds a resolved rate.

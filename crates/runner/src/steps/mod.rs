@@ -10,11 +10,13 @@
 //! rungs of a ladder that another system has reached since, and points whose peak has become known.
 //! Next come points whose warm-up was shorter than that of others, and finally the searches.
 
+mod anatomy;
 mod data;
 mod known;
 mod ladder;
 mod open;
 
+pub use anatomy::has_anatomies;
 pub use data::{DataState, Make};
 pub use known::Known;
 pub use ladder::Ladders;
@@ -57,6 +59,14 @@ pub enum Step<'a> {
     EvenOut { points: usize },
     /// Asks for the next rate of a search; answered by [`Steps::searched`].
     Search { system: usize, point: PlanPoint<'a> },
+    /// Measures a point and takes its requests apart; answered by [`Steps::taken_apart`].
+    Anatomy {
+        system: usize,
+        point: PlanPoint<'a>,
+        key: PointKey,
+        /// The length of its warm-up, if a rule decides.
+        warmup: Option<WarmupLength>,
+    },
     /// Measures a trial of a search.
     Trial {
         system: usize,
@@ -129,6 +139,8 @@ enum Stage<'a> {
     /// Points whose warm-up was shorter than that of others, with their number before this pass.
     Evening(usize),
     Searches(Searches<'a>),
+    /// Points whose requests are taken apart.
+    Anatomies(VecDeque<(usize, PlanPoint<'a>)>),
 }
 
 /// Groups of searches that take turns, and the next try of the first one if it was asked.
@@ -144,6 +156,8 @@ struct Measurement<'a> {
     system: usize,
     point: PlanPoint<'a>,
     trial: Option<NextTrial>,
+    /// Whether its requests are taken apart.
+    is_anatomy: bool,
     /// Whether the data set is as it has to be.
     is_made: bool,
 }
@@ -237,6 +251,11 @@ impl<'a> Steps<'a> {
         self.ladders = Ladders::new(self.plan, &systems, &self.known, self.outlook);
     }
 
+    /// Takes up a point whose requests were taken apart.
+    pub fn taken_apart(&mut self, key: PointKey) {
+        self.known.add_anatomy(key);
+    }
+
     /// Reports the next try of the search that was asked; `None`: it is over.
     pub fn searched(&mut self, next: Option<NextTrial>) {
         if let Stage::Searches(searches) = &mut self.stage {
@@ -248,7 +267,23 @@ impl<'a> Steps<'a> {
     fn choose(&mut self) -> Option<Result<Measurement<'a>, Step<'a>>> {
         loop {
             if let Stage::Searches(searches) = &mut self.stage {
-                return searches.choose();
+                let chosen = searches.choose();
+                if chosen.is_some() {
+                    return chosen;
+                }
+                let systems: Vec<_> = self.systems().collect();
+                let due = anatomy::due(self.plan, &self.known, &systems, self.outlook);
+                self.stage = Stage::Anatomies(due);
+            }
+            if let Stage::Anatomies(due) = &mut self.stage {
+                let (system, point) = due.pop_front()?;
+                return Some(Ok(Measurement {
+                    system,
+                    point,
+                    trial: None,
+                    is_anatomy: true,
+                    is_made: false,
+                }));
             }
             let chosen = match self.again.take().or_else(|| self.pass.next()) {
                 Some((system, point)) => self.due(system, point),
@@ -270,7 +305,7 @@ impl<'a> Steps<'a> {
         // A rung above the end that was measured before gets the same repeats as the others.
         let is_evened = match self.stage {
             Stage::Evening(_) => self.known.is_short(plan, &point, named),
-            Stage::Points | Stage::Searches(_) => false,
+            Stage::Points | Stage::Searches(_) | Stage::Anatomies(_) => false,
         };
         if !is_evened && !self.ladders.is_reached(&point) {
             return None;
@@ -283,6 +318,7 @@ impl<'a> Steps<'a> {
                 system,
                 point,
                 trial: None,
+                is_anatomy: false,
                 is_made: false,
             }));
         }
@@ -390,13 +426,23 @@ impl<'a> Iterator for Steps<'a> {
         }
         let evens = matches!(self.stage, Stage::Evening(_));
         let (named, known) = (system.plan, &self.known);
-        Some(Step::Point {
-            system: index,
-            point,
-            key: known
-                .key(plan, &point, named)
-                .unwrap_or_else(|| point.key(plan, named, None)),
-            warmup: known.warmup_length(plan, &point, named, evens),
+        let key = known.key(plan, &point, named);
+        let key = key.unwrap_or_else(|| point.key(plan, named, None));
+        let warmup = known.warmup_length(plan, &point, named, evens);
+        Some(if next.is_anatomy {
+            Step::Anatomy {
+                system: index,
+                point,
+                key,
+                warmup,
+            }
+        } else {
+            Step::Point {
+                system: index,
+                point,
+                key,
+                warmup,
+            }
         })
     }
 }
@@ -445,6 +491,7 @@ impl<'a> Searches<'a> {
                 system,
                 point,
                 trial: Some(trial),
+                is_anatomy: false,
                 is_made: false,
             }));
         }

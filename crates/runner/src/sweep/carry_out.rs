@@ -96,6 +96,12 @@ impl<'a> Sweeper<'a> {
                 self.commit(&point, steps)?;
                 settled?;
             }
+            Step::Anatomy {
+                system,
+                point,
+                key,
+                warmup,
+            } => return self.anatomy(&mut states[system], point, (key, warmup), steps),
             Step::Trial {
                 system,
                 point,

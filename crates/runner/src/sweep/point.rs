@@ -239,8 +239,7 @@ impl Sweeper<'_> {
         asked: &PointRequest<'_>,
         key: &PointKey,
     ) -> Result<Measured, Error> {
-        let dataset = &self.plan.dataset;
-        let records = system.data.records;
+        let (dataset, records) = (&self.plan.dataset, system.data.records);
         let workload = asked.workload.as_ref().clone();
         let workload = Arc::new(workload.with_semantics(system.semantics));
         let clients = system.driver.client_count(&system.settings, key.threads);
@@ -250,6 +249,7 @@ impl Sweeper<'_> {
             system: &system.name,
             point: Some(key),
             enough: asked.enough,
+            anatomy: asked.anatomy,
             terms: Terms {
                 threads: clients,
                 rate: key.target_rate,

@@ -3,7 +3,7 @@
 use crate::{Error, seeds::PointSeeds, warmup::WarmupLength};
 use std::{sync::Arc, time::Duration};
 use tailmark_driver::Settled;
-use tailmark_engine::Enough;
+use tailmark_engine::{Anatomist, Enough};
 use tailmark_model::{Interval, Point};
 use tailmark_plan::{Plan, PlanPoint};
 use tailmark_stats::steady::{SteadyRule, UntilKnown};
@@ -17,6 +17,8 @@ pub(super) struct PointRequest<'a> {
     pub warmup: WarmupRequest,
     /// Ends it before its duration.
     pub enough: Option<&'a dyn Enough>,
+    /// Takes its requests apart.
+    pub anatomy: Option<&'a Arc<Anatomist>>,
     pub seeds: PointSeeds,
     /// The rule for steadiness.
     pub steady: SteadyRule,
@@ -66,6 +68,7 @@ impl<'a> PointRequest<'a> {
             duration: sweep.duration,
             warmup: WarmupRequest::For(sweep.warmup.longest()),
             enough: None,
+            anatomy: None,
             seeds: PointSeeds::from_point(sweep.seed, &point),
             steady: plan.steady_rule(),
         }

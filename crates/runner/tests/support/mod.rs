@@ -73,6 +73,7 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
     let threads_key = PlanValue::new(format!("{threads:?}"), Role::Scope(Scope::Points));
     Plan {
         slo: None,
+        anatomy: None,
         abort: Vec::new(),
         own_notices: Vec::new(),
         general: General {

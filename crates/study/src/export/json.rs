@@ -1,5 +1,6 @@
 //! The study as one JSON document; `docs/export.schema.json` says what is in it.
 
+mod anatomy;
 mod document;
 mod slo;
 
@@ -9,6 +10,7 @@ use super::{
     figures_known, numbers, operations_and_seconds, timestamp, us,
 };
 use crate::{Error, Study};
+use anatomy::anatomy_json;
 use document::Document;
 use serde_json::{Map, Value, json};
 use slo::slo_json;
@@ -73,6 +75,9 @@ fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
     })?;
     points.end()?;
     document.member("slo", &slo_json(study)?.into())?;
+    let mut anatomies = document.list("anatomy")?;
+    study.each_anatomy(|own, found| anatomies.element(&anatomy_json(&own, &found)))?;
+    anatomies.end()?;
     let comparisons = comparisons_of(&runs, &systems, &header);
     document.member(
         "comparisons",

@@ -101,7 +101,9 @@ pub fn check_tables(connection: &Connection, path: &Path) -> Result<(), Error> {
             return Err(foreign(format!("`{}` of {}", printable(part), named())));
         }
     }
-    match known.keys().find(|key| !found.contains_key(*key)) {
+    let is_newer = |key: &(String, String)| schema::NEWER.contains(&key.1.as_str());
+    let mut missing = known.keys().filter(|key| !found.contains_key(*key));
+    match missing.find(|key| !is_newer(key)) {
         Some((kind, name)) => Err(foreign(format!("no {kind} `{name}`"))),
         None => Ok(()),
     }

@@ -6,6 +6,7 @@
 //! when it returns and survives a power cut. A reader waits for a writer's commit, and vice versa;
 //! both are short.
 
+mod anatomy;
 mod block_row;
 mod bounded;
 mod digest;

@@ -135,11 +135,13 @@ fn costs(c: &Connection) -> Result<StudySettings> {
     Ok(settings.unwrap_or_default())
 }
 
-/// The two sorts of keyed phases: points of a sweep, and trials of a search, which are in no curve.
+/// The sorts of keyed phases: points of a sweep, and those that are in no curve: trials of a search,
+/// and points whose requests are taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keyed {
     Point,
     Trial,
+    Anatomy,
 }
 
 impl Keyed {
@@ -148,6 +150,7 @@ impl Keyed {
         match self {
             Self::Point => None,
             Self::Trial => Some(1),
+            Self::Anatomy => Some(2),
         }
     }
 }

@@ -10,6 +10,16 @@ pub const APPLICATION: u32 = u32::from_be_bytes(*b"tmrk");
 /// The tables of this version.
 const TABLES: &str = include_str!("schema.sql");
 
+/// The tables that the first studies of this version lack. They get them when they need them.
+pub const NEWER: &[&str] = &["anatomy"];
+
+/// The statement that makes the table of requests that were taken apart.
+const ANATOMY: &str = "CREATE TABLE IF NOT EXISTS anatomy (
+    phase INTEGER PRIMARY KEY REFERENCES phase ON DELETE CASCADE,
+    found BLOB NOT NULL,
+    digest BLOB NOT NULL
+) STRICT";
+
 /// Large enough that the histogram of an interval leaves little of a page unused.
 const PAGE_BYTES: u32 = 16 << 10;
 
@@ -25,6 +35,7 @@ pub fn create(
     transaction.pragma_update(None, "application_id", APPLICATION)?;
     transaction.pragma_update(None, "user_version", Study::VERSION)?;
     transaction.execute_batch(TABLES)?;
+    add_newer(&transaction)?;
     super::write::header(&transaction, header)?;
     super::write::systems(&transaction, systems)?;
     transaction.commit()
@@ -35,7 +46,13 @@ pub fn in_memory() -> rusqlite::Result<Connection> {
     let connection = Connection::open_in_memory()?;
     connection.pragma_update(None, "page_size", PAGE_BYTES)?;
     connection.execute_batch(TABLES)?;
+    add_newer(&connection)?;
     Ok(connection)
+}
+
+/// Adds the tables of [`NEWER`], unless they are there.
+pub fn add_newer(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(ANATOMY)
 }
 
 /// What holds for a connection, not for the file.

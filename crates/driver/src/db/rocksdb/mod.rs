@@ -6,6 +6,7 @@
 //! own options and buffer, so that an operation costs the same as the bare call.
 
 mod capi;
+mod contexts;
 mod data_files;
 mod draft;
 mod expiring;

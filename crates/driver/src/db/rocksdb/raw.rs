@@ -7,11 +7,12 @@
 use super::{
     Store,
     capi::{Batch, ReadOptions, Walk, WriteOptions},
+    contexts::Contexts,
     session::failure,
 };
 use crate::{
-    Cause, Completion, Direction, Failure, Key, Keys, Operation, Outcome, Reply, Session, Special,
-    Values,
+    Cause, Completion, Direction, Failure, Key, Keys, Operation, OperationKind, Outcome, Parts,
+    Reply, Session, Special, Values,
 };
 use std::sync::Arc;
 
@@ -28,6 +29,7 @@ pub(super) struct RawSession {
     batch: Batch,
     /// The buffer for bytes that are read.
     look: [u8; LOOK_BYTES],
+    contexts: Contexts,
     store: Arc<Store>,
 }
 
@@ -39,6 +41,7 @@ impl RawSession {
             write: store.write_options(),
             batch: Batch::new(store.functions),
             look: [0; LOOK_BYTES],
+            contexts: Contexts::new(store.functions),
             store: Arc::clone(store),
         }
     }
@@ -199,6 +202,14 @@ impl Session for RawSession {
             Operation::Delete { key } => self.delete(key),
             Operation::Special(special) => self.special(special),
         })
+    }
+
+    fn take_apart(&mut self, kind: OperationKind) {
+        self.contexts.take_apart(kind);
+    }
+
+    fn parts(&mut self, parts: &mut Parts) {
+        self.contexts.parts(parts);
     }
 }
 

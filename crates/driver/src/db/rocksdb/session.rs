@@ -7,11 +7,12 @@
 use super::{
     Store,
     capi::{ReadOptions, WriteOptions},
+    contexts::Contexts,
     record,
 };
 use crate::{
-    Cause, Completion, Failure, FieldVisitor, Fields, Key, Operation, Outcome, Reply, Session,
-    Values,
+    Cause, Completion, Failure, FieldVisitor, Fields, Key, Operation, OperationKind, Outcome,
+    Parts, Reply, Session, Values,
 };
 use std::sync::{Arc, MutexGuard, PoisonError};
 
@@ -22,6 +23,7 @@ pub(super) struct RocksDbSession {
     write: WriteOptions,
     /// The record that is being written.
     record: Vec<u8>,
+    contexts: Contexts,
 }
 
 impl RocksDbSession {
@@ -31,6 +33,7 @@ impl RocksDbSession {
             write: store.write_options(),
             store: Arc::clone(store),
             record: Vec::new(),
+            contexts: Contexts::new(store.functions),
         }
     }
 
@@ -122,6 +125,14 @@ impl Session for RocksDbSession {
 
     fn read_verified<'a>(&'a mut self, key: Key<'a>, visit: FieldVisitor<'a>) -> Completion<'a> {
         Completion::Ready(self.visit_fields(key, visit))
+    }
+
+    fn take_apart(&mut self, kind: OperationKind) {
+        self.contexts.take_apart(kind);
+    }
+
+    fn parts(&mut self, parts: &mut Parts) {
+        self.contexts.parts(parts);
     }
 }
 

@@ -12,12 +12,12 @@ mod state;
 mod timer;
 
 use crate::{
-    Cause, Clients, Completion, Database, Driver, Error, Failure, Operation, Outcome, Params,
-    Reply, Session, Setting, SettingKind, Settings, Settled, Stage, Statistic, Stopped,
-    VirtualClock,
+    Cause, Clients, Completion, Database, Driver, Error, Failure, Operation, OperationKind,
+    Outcome, Params, Part, Parts, Reply, Session, Setting, SettingKind, Settings, Settled, Stage,
+    Statistic, Stopped, VirtualClock,
 };
 use model::Model;
-use queue::Queue;
+use queue::{Queue, Served};
 use state::State;
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -260,6 +260,7 @@ impl Database for Sim {
             phase: Arc::clone(&self.phase),
             requests: 0,
             reads: 0,
+            parts: None,
         }))
     }
 
@@ -319,13 +320,15 @@ struct SimSession {
     phase: Arc<Mutex<Phase>>,
     requests: u64,
     reads: u64,
+    /// What is being taken apart.
+    parts: Option<Parts>,
 }
 
 impl SimSession {
     /// When a request that is sent now ends, nanoseconds after the start of the phase, with its
     /// failure if the model has one.
-    fn serve(&self, now: u64) -> (u64, Option<Failure>) {
-        let script = &self.script;
+    fn serve(&mut self, now: u64) -> (u64, Option<Failure>) {
+        let script = self.script;
         let stalls = every(script.stall_every, self.requests);
         let takes = if stalls { script.stall } else { script.latency };
         let takes = (takes.as_nanos() as u64).max(self.time.request_min_ns());
@@ -333,12 +336,15 @@ impl SimSession {
         if phase.stage == Stage::Load {
             return (now + takes, None);
         }
-        let (done, cause) = phase.queue.serve(now, stalls.then_some(takes));
-        let failure = cause.map(|cause| Failure {
+        let served = phase.queue.serve(now, stalls.then_some(takes));
+        if let Some(parts) = &mut self.parts {
+            add(parts, &served);
+        }
+        let failure = served.cause.map(|cause| Failure {
             cause,
             message: "the model simulates this error".to_owned(),
         });
-        (done, failure)
+        (served.done, failure)
     }
 
     fn reply(&mut self, operation: Operation<'_>) -> Reply {
@@ -392,6 +398,23 @@ impl Session for SimSession {
             }
         }
     }
+
+    fn take_apart(&mut self, _: OperationKind) {
+        self.parts = Some(Parts::default());
+    }
+
+    fn parts(&mut self, parts: &mut Parts) {
+        if let Some(own) = self.parts.take() {
+            *parts = own;
+        }
+    }
+}
+
+/// Adds the parts of a request.
+fn add(parts: &mut Parts, served: &Served) {
+    parts.add(Part::Queue, served.queued);
+    parts.add(Part::Stall, served.stalled);
+    parts.add(Part::Device, served.device);
 }
 
 fn later<'a>(reply: Reply, wait: impl Future<Output = ()> + 'a) -> Completion<'a> {

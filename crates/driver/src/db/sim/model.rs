@@ -31,6 +31,8 @@ pub(super) struct Model {
     /// The factor at the start, and the nanoseconds after which its excess has fallen by a factor
     /// of e.
     pub(super) start: Option<(f64, f64)>,
+    /// Which fraction of a duration the device takes.
+    pub(super) device: Option<f64>,
     /// A factor drawn for each run.
     pub(super) run_noise: Option<RunNoise>,
     /// A factor that varies over time, and the nanoseconds over which it forgets.
@@ -125,6 +127,11 @@ pub(super) const TERMS: &[Term] = &[
          TIME",
     ),
     (
+        "device",
+        "SHARE",
+        "this share of the time of a request is the device's, for `tailmark anatomy`",
+    ),
+    (
         "run-noise",
         "SHARE [skewed]",
         "a factor for each run; the standard deviation of its logarithm; skewed: a few runs are \
@@ -201,6 +208,10 @@ impl Model {
             ["start", times, within] => {
                 let within = time(within).filter(|within| *within > 0.0)?;
                 once(&mut self.start, (factor(times)?, within))?;
+            }
+            ["device", part] => {
+                let part = share(part).filter(|part| *part <= 1.0)?;
+                once(&mut self.device, part)?;
             }
             ["run-noise", part] => {
                 let noise = RunNoise {
@@ -345,7 +356,8 @@ mod tests {
         let text = "exponential 1.5ms; mode 0.1% uniform 4ms 12ms; servers 4; \
                     contention 0.05 0.001; stall 30s 1s; \
                     compaction 10s 2s 5; errors 20s 5s 50% timeout; errors 1m 1s 1%; \
-                    drift 2% 1m; age 10% 1MB; start 3 60s; run-noise 5%; noise 10% 30s";
+                    drift 2% 1m; age 10% 1MB; start 3 60s; device 70%; run-noise 5%; \
+                    noise 10% 30s";
         let model = Model::parse(text).unwrap();
         assert_eq!(model.service, Some(Service::Exponential(1.5e6)));
         assert_eq!(model.modes, [(0.001, Service::Uniform(4e6, 12e6))]);
@@ -369,7 +381,7 @@ mod tests {
             (model.run_noise.map(|noise| noise.sigma), model.noise),
             (Some(0.05), Some((0.1, 30e9)))
         );
-        assert_eq!(model.servers, Some(4));
+        assert_eq!((model.servers, model.device), (Some(4), Some(0.7)));
         assert_eq!(model.contention, Some((0.05, 0.001)));
         assert_eq!(Model::parse(" ; ").unwrap(), Model::default());
     }
@@ -401,6 +413,7 @@ mod tests {
             ("run-noise 5%; run-noise 6%", "may be repeated"),
             ("run-noise 5% askew", "`run-noise SHARE [skewed]`"),
             ("run-noise 100% skewed", "`run-noise SHARE [skewed]`"),
+            ("device 101%", "`device SHARE`"),
             ("drift 1% 0s", "`drift SHARE TIME`"),
             ("age 1% 0MB", "`age SHARE SIZE`"),
         ] {

@@ -8,6 +8,21 @@ use rand_distr::{Distribution, Exp1, StandardNormal, StandardUniform};
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use std::{cmp::Reverse, collections::BinaryHeap};
 
+/// How a request is served.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Served {
+    /// When it ends, nanoseconds.
+    pub(super) done: u64,
+    /// Its failure, if any.
+    pub(super) cause: Option<Cause>,
+    /// How long it waits for a server, nanoseconds.
+    pub(super) queued: u64,
+    /// How long stalls hold it, nanoseconds.
+    pub(super) stalled: u64,
+    /// How long the device takes of the rest, nanoseconds.
+    pub(super) device: u64,
+}
+
 /// One run of a model.
 pub(super) struct Queue {
     model: Model,
@@ -57,26 +72,33 @@ impl Queue {
         }
     }
 
-    /// When a request that arrives at `now` ends, and its failure, if any. `takes` is its duration
-    /// if the model does not set it, nanoseconds.
-    pub(super) fn serve(&mut self, now: u64, takes: Option<u64>) -> (u64, Option<Cause>) {
+    /// How a request is served that arrives at `now`. `takes` is its duration if the model does not
+    /// set it, nanoseconds.
+    pub(super) fn serve(&mut self, now: u64, takes: Option<u64>) -> Served {
         let drawn = self.draw();
-        let begins = match self.free.peek() {
+        let free = match self.free.peek() {
             Some(Reverse(free)) => now.max(*free),
             None => now,
         };
-        let begins = self.end_of_stall(begins);
+        let begins = self.end_of_stall(free);
         let cause = self.fails(begins);
         let contention = self.contention(now);
         let takes = takes.unwrap_or_else(|| (drawn * contention * self.factor(begins)) as u64);
-        let done = self.served(begins, takes.max(self.least));
+        let takes = takes.max(self.least);
+        let done = self.served(begins, takes);
         if self.model.contention.is_some() {
             self.under_way.push(Reverse(done));
         }
         if self.free.pop().is_some() {
             self.free.push(Reverse(done));
         }
-        (done, cause)
+        Served {
+            done,
+            cause,
+            queued: free - now,
+            stalled: done - free - takes,
+            device: (takes as f64 * self.model.device.unwrap_or_default()) as u64,
+        }
     }
 
     /// The duration of a single request, nanoseconds.
@@ -214,7 +236,7 @@ mod tests {
     }
 
     fn done(queue: &mut Queue, now_ms: u64) -> u64 {
-        queue.serve(now_ms * MS, None).0 / MS
+        queue.serve(now_ms * MS, None).done / MS
     }
 
     #[test]
@@ -244,6 +266,16 @@ mod tests {
     }
 
     #[test]
+    fn a_request_is_taken_apart_as_it_is_served() {
+        let mut one = queue("constant 10ms; servers 1; device 70%; stall 25ms 50ms", 1);
+        let parts = [0, 0, 0].map(|now| {
+            let served = one.serve(now, None);
+            [served.done, served.queued, served.stalled, served.device].map(|ns| ns / MS)
+        });
+        assert_eq!(parts, [[10, 0, 0, 7], [20, 10, 0, 7], [80, 20, 50, 7]]);
+    }
+
+    #[test]
     fn times_have_the_mean_that_was_asked_for() {
         for model in [
             "constant 2ms",
@@ -256,7 +288,7 @@ mod tests {
             let mut queue = queue(model, 3);
             let n = 400_000;
             let sum: f64 = (0..n)
-                .map(|i| (queue.serve(i * 100 * MS, None).0 - i * 100 * MS) as f64)
+                .map(|i| (queue.serve(i * 100 * MS, None).done - i * 100 * MS) as f64)
                 .sum();
             let mean = sum / n as f64 / MS as f64;
             assert!((mean / 2.0 - 1.0).abs() < 0.01, "{model}: {mean}");
@@ -285,7 +317,7 @@ mod tests {
     fn errors_come_in_their_time_and_in_their_share() {
         let mut queue = queue("errors 1s 1s 25% timeout", 1);
         let mut failed = |from: u64| {
-            let causes = (0..10_000).filter_map(|i| queue.serve(from * MS + i, None).1);
+            let causes = (0..10_000).filter_map(|i| queue.serve(from * MS + i, None).cause);
             causes.filter(|cause| *cause == Cause::Timeout).count()
         };
         assert_eq!((failed(0), failed(2_000)), (0, 0));
@@ -294,7 +326,11 @@ mod tests {
 
     #[test]
     fn runs_differ_by_the_noise_that_was_asked_for_and_the_same_seed_is_the_same_run() {
-        let run = |seed| queue("constant 1s; run-noise 10%", seed).serve(0, None).0 as f64;
+        let run = |seed| {
+            queue("constant 1s; run-noise 10%", seed)
+                .serve(0, None)
+                .done as f64
+        };
         assert_eq!(run(1).to_bits(), run(1).to_bits());
         let logs: Vec<f64> = (0..4_000).map(|seed| (run(seed) / 1e9).ln()).collect();
         let mean = logs.iter().sum::<f64>() / 4_000.0;
@@ -308,7 +344,7 @@ mod tests {
             .map(|seed| {
                 queue("constant 1s; run-noise 10% skewed", seed)
                     .serve(0, None)
-                    .0
+                    .done
             })
             .map(|ns| ns as f64 / 1e9)
             .collect();
@@ -329,7 +365,7 @@ mod tests {
         let logs: Vec<f64> = (0..200_000)
             .map(|i| {
                 let now = i * step;
-                ((queue.serve(now, None).0 - now) as f64 / 1e9).ln()
+                ((queue.serve(now, None).done - now) as f64 / 1e9).ln()
             })
             .collect();
         let mean = logs.iter().sum::<f64>() / logs.len() as f64;

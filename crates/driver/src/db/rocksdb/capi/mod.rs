@@ -6,12 +6,14 @@
 mod client;
 mod db;
 mod options;
+mod perf;
 mod table;
 
 use client::Value;
 pub(super) use client::{Batch, ReadOptions, Walk, WriteOptions};
 pub(super) use db::Db;
 pub(super) use options::{Cache, Options, WithFamilies, list_families, load_latest};
+pub(super) use perf::PerfContext;
 pub(super) use table::Table;
 
 use std::{

@@ -48,6 +48,11 @@ macro_rules! table {
                 }
             }
 
+            /// Whether it is that of the embedded RocksDB.
+            pub(in super::super) const fn is_embedded(&self) -> bool {
+                self.rocksdb_compact_files_cf.is_some()
+            }
+
             /// That of a library whose `address` of a name is known.
             ///
             /// # Errors
@@ -182,6 +187,10 @@ table! {
         rocksdb_compactoptions_set_bottommost_level_compaction(Handle, c_uchar);
         rocksdb_cancel_all_background_work(Handle, c_uchar);
         rocksdb_livefiles_column_family_name(Handle, c_int) -> Bytes;
+        rocksdb_set_perf_level(c_int);
+        rocksdb_perfcontext_create() -> Handle;
+        rocksdb_perfcontext_destroy(Handle);
+        rocksdb_perfcontext_metric(Handle, c_int) -> u64;
     }
     embedded {
         rocksdb_get_into_buffer_cf(Handle, Handle, Handle, Bytes, usize, *mut c_char, usize,
