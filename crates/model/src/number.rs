@@ -129,6 +129,7 @@ pub fn bounded_ratio(bounded: Bounded) -> String {
         return range(ends, bounded_ratio);
     }
     let step = match bounded.value {
+        value if value > 0.0 && value < 0.95 => 10_f64.powf(value.log10().floor() - 1.0),
         0.95..1.05 => 0.01,
         ..9.95 => 0.1,
         _ => 1.0,
@@ -277,7 +278,7 @@ pub fn ratio(value: f64) -> String {
     let hundredths = (value * 100.0).round();
     if hundredths != 100.0 && (95.0..=105.0).contains(&hundredths) {
         format!("{value:.2}X")
-    } else if value > 0.0 && value < 0.095 {
+    } else if value > 0.0 && value < 0.95 {
         let decimals = (1.0 - value.log10().floor()).min(9.0) as usize;
         let text = format!("{value:.decimals$}");
         format!("{}X", text.trim_end_matches('0'))

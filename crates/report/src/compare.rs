@@ -10,7 +10,7 @@ pub use average::{Average, are_bounds, average, where_stated};
 pub use subject::subject;
 
 pub use words::{
-    after_adjusting, better, between, common_noun, has_verdict, interval, interval_after,
+    after_adjusting, better, between, common_noun, has_verdict, in_words, interval, interval_after,
     is_by_adjustment, is_not_significant, place, places, reason, reasons, than, titles, within,
 };
 

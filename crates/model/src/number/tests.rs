@@ -92,6 +92,8 @@ fn changes_and_ratios_are_written_as_the_studies_do() {
     );
     let at_least = |value| bounded_ratio(Bounded::at_least(value));
     assert_eq!([1.037, 1.87].map(at_least), ["≥ 1.03X", "≥ 1.8X"]);
+    assert_eq!([0.1499, 0.0237].map(at_least), ["≥ 0.14X", "≥ 0.023X"]);
+    assert_eq!([0.149, 0.25, 0.5].map(ratio), ["0.15X", "0.25X", "0.5X"]);
     assert_eq!(
         (ratio(0.004), ratio(0.0123)),
         ("0.004X".into(), "0.012X".into())

@@ -194,6 +194,24 @@ fn limit(comparison: &Comparison, comparisons: &Comparisons) -> String {
     }
 }
 
+/// A ratio of a metric of which more is better, as a latency is said to be: `+44 %` is `44 % higher`,
+/// and `2.2X` is `2.2X higher`. Others are as they are.
+#[must_use]
+pub fn in_words(said: &str) -> String {
+    let (bound, rest) = match said.split_once(' ') {
+        Some((bound @ ("≥" | "≤"), rest)) => (format!("{bound} "), rest),
+        _ => (String::new(), said),
+    };
+    let more = rest
+        .strip_prefix('+')
+        .or_else(|| rest.ends_with('X').then_some(rest));
+    match (more, rest.strip_prefix('−')) {
+        (Some(more), _) => format!("{bound}{more} higher"),
+        (_, Some(less)) => format!("{bound}{less} lower"),
+        _ => said.to_owned(),
+    }
+}
+
 /// What follows `31 % lower` and `equal` in a sentence: ` than B's`, ` to B's`.
 #[must_use]
 pub fn than(said: &str, other: &str) -> String {
@@ -283,6 +301,20 @@ pub fn between(a: &str, words: &str, b: &str) -> Text {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_change_of_which_more_is_better_is_said_as_that_of_a_latency() {
+        let said = ["+44 %", "−99.97 %", "2.2X", "≥ 2.2X", "2.0X lower", "equal"];
+        let words = [
+            "44 % higher",
+            "99.97 % lower",
+            "2.2X higher",
+            "≥ 2.2X higher",
+            "2.0X lower",
+            "equal",
+        ];
+        assert_eq!(said.map(in_words), words);
+    }
 
     #[test]
     fn what_titles_begin_with_is_said_once() {

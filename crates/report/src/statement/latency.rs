@@ -152,7 +152,7 @@ fn which_is_better<'a>(
         return LatencyStatement::Is(a, Text::plain(format!("{within} of {b}'s{details}")));
     }
     if compare::is_not_significant(comparison) {
-        let said = comparisons.improvement(comparison);
+        let said = compare::in_words(&comparisons.improvement(comparison));
         let than = compare::than(&said, b);
         return LatencyStatement::Is(a, Text::plain(format!("{said}{than}{details}")));
     }
@@ -162,7 +162,7 @@ fn which_is_better<'a>(
             LatencyStatement::Sentence(Text::plain(sentence))
         }
         None => {
-            let lower = comparisons.improvement(comparison);
+            let lower = compare::in_words(&comparisons.improvement(comparison));
             let lower = lower.replace("≥ ", "at least ");
             let than = compare::than(&lower, b);
             let text = Text::strong(lower).and(format!("{than}{details}"));
@@ -293,7 +293,7 @@ fn as_measured<'a>(
             LatencyStatement::Sentence(Text::plain(format!("{words} in {noun}{figures}.")))
         }
         None => {
-            let lower = sweep.comparisons.ratio(metric, ratio);
+            let lower = compare::in_words(&sweep.comparisons.ratio(metric, ratio));
             let than = compare::than(&lower, b);
             LatencyStatement::Is(a, Text::strong(lower).and(format!("{than}{figures}")))
         }

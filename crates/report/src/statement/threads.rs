@@ -64,6 +64,12 @@ impl<'a> Along<'a> {
         let said = |comparison: &Comparison| {
             let metric = comparison.metric;
             let text = metric.improvement(comparison.ratio, ratios);
+            let is_ops = metric == Metric::OPS_PER_SEC;
+            let text = if is_ops {
+                text
+            } else {
+                compare::in_words(&text)
+            };
             text.replace("≥ ", "at least ").replace("≤ ", "at most ")
         };
         let gain = |(_, comparison): &&(Step, Comparison)| compare::gain(comparison).value;
@@ -376,7 +382,7 @@ fn range(
         };
         text.and(format!("{b}{geometric}{ends}"))
     } else {
-        let stated = metric.improvement(average.stated(), ratios);
+        let stated = compare::in_words(&metric.improvement(average.stated(), ratios));
         let than = compare::than(&stated, b);
         let text = text.and("is ").and_strong(stated);
         text.and(format!("{than}{ends}"))

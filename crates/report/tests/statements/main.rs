@@ -445,7 +445,7 @@ fn sentence_and_table_of_a_workload_name_the_same_leader() {
         ("ycsb-c", &[A, best]),
     ];
     let data = study(&workloads);
-    assert!(said(&data)[0].starts_with("At peak, B delivers 0.6X the ops/s of A"));
+    assert!(said(&data)[0].starts_with("At peak, B delivers 0.62X the ops/s of A"));
     let table = &tables("workloads", &data)[0];
     assert!(
         table.note.contains("Differences are those of B "),

@@ -86,7 +86,8 @@ fn every(phase: &Phase, key: &PointKey, processors: usize) -> u32 {
     let each = f64::from(key.threads.max(1)).min(processors as f64);
     let request_s = each / ops;
     let every = COST.as_secs_f64() / (COST_SHARE * request_s);
-    (every.ceil() as u32).max(1)
+    // 50.000000001 is 50.
+    ((every - 1e-6).ceil() as u32).max(1)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ pub const APPLICATION: u32 = u32::from_be_bytes(*b"tmrk");
 /// The tables of this version.
 const TABLES: &str = include_str!("schema.sql");
 
-/// The tables that the first studies of this version lack. They get them when they need them.
+/// The tables that few studies need. They get them when they need them.
 pub const NEWER: &[&str] = &["anatomy"];
 
 /// The statement that makes the table of requests that were taken apart.
@@ -35,7 +35,6 @@ pub fn create(
     transaction.pragma_update(None, "application_id", APPLICATION)?;
     transaction.pragma_update(None, "user_version", Study::VERSION)?;
     transaction.execute_batch(TABLES)?;
-    add_newer(&transaction)?;
     super::write::header(&transaction, header)?;
     super::write::systems(&transaction, systems)?;
     transaction.commit()
