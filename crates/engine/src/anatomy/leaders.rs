@@ -37,7 +37,7 @@ pub struct Led {
 impl Led {
     /// The work of a request, if it led a group and that took a while. One that only inserts is
     /// not known to have led.
-    pub fn of(taken: &TakenApart) -> Option<Self> {
+    pub fn from_taken(taken: &TakenApart) -> Option<Self> {
         let ns = WORK.map(|part| taken.parts.of(part));
         let sum: u64 = ns.iter().sum();
         let has_led = sum > ns[WORK.len() - 1];
@@ -179,7 +179,7 @@ mod tests {
     fn a_wait_in_a_group_is_charged_to_what_its_leader_did_meanwhile() {
         let mut leaders = Leaders::default();
         let leader = request(10 * MS, 40 * MS, Part::Stall, 29 * MS);
-        leaders.add(&Led::of(&leader).unwrap());
+        leaders.add(&Led::from_taken(&leader).unwrap());
         let mut follower = request(20 * MS, 40 * MS, Part::WriteGroup, 20 * MS);
         leaders.charge(&mut follower);
         assert_eq!(follower.parts.of(Part::Stall), 20 * MS);
@@ -194,9 +194,10 @@ mod tests {
     #[test]
     fn a_long_phase_has_longer_slots_and_loses_nothing() {
         let mut leaders = Leaders::default();
-        leaders.add(&Led::of(&request(0, 4 * MS, Part::LogSync, 4 * MS)).unwrap());
+        leaders.add(&Led::from_taken(&request(0, 4 * MS, Part::LogSync, 4 * MS)).unwrap());
         let late = 3_000_000 * MS;
-        leaders.add(&Led::of(&request(late, late + 4 * MS, Part::LogSync, 4 * MS)).unwrap());
+        leaders
+            .add(&Led::from_taken(&request(late, late + 4 * MS, Part::LogSync, 4 * MS)).unwrap());
         assert!(leaders.slots.len() <= SLOTS_MAX);
         let at = WORK.iter().position(|part| *part == Part::LogSync).unwrap();
         let sum: u64 = leaders.slots.iter().map(|slot| u64::from(slot[at])).sum();
@@ -205,9 +206,9 @@ mod tests {
 
     #[test]
     fn one_that_only_inserts_has_not_led() {
-        assert!(Led::of(&request(0, MS, Part::MemtableInsert, MS)).is_none());
+        assert!(Led::from_taken(&request(0, MS, Part::MemtableInsert, MS)).is_none());
         assert!(
-            Led::of(&request(0, MS, Part::LogWrite, 5_000)).is_none(),
+            Led::from_taken(&request(0, MS, Part::LogWrite, 5_000)).is_none(),
             "short"
         );
     }

@@ -80,7 +80,7 @@ impl Local {
                 is_time |= candidates.all.len() >= ENOUGH;
             }
         }
-        if let Some(led) = Led::of(taken)
+        if let Some(led) = Led::from_taken(taken)
             && self.led.len() < 4 * MOST
         {
             if self.led.capacity() == 0 {
