@@ -133,7 +133,7 @@ pub const PARTS: &[PartRow; Part::COUNT] = &[
         Part::Stall,
         "stall",
         Stall,
-        "waiting behind a write stall",
+        "write stalls",
         "RocksDB's write_delay_time: its own, or that of the leader of its write group",
     ),
     row(
@@ -292,7 +292,7 @@ impl Parts {
     /// The time of a part, nanoseconds.
     #[inline]
     #[must_use]
-    pub const fn of(&self, part: Part) -> u64 {
+    pub const fn part_ns(&self, part: Part) -> u64 {
         self.ns[part as usize]
     }
 
@@ -305,7 +305,7 @@ impl Parts {
     /// Takes up to this much from a part. Returns what was taken, nanoseconds.
     #[inline]
     pub fn take(&mut self, part: Part, ns: u64) -> u64 {
-        let taken = ns.min(self.of(part));
+        let taken = ns.min(self.part_ns(part));
         self.ns[part as usize] -= taken;
         taken
     }
@@ -370,10 +370,10 @@ mod tests {
         parts.add(Part::Checksum, 10);
         let mut longer = parts;
         longer.fit(100);
-        assert_eq!((longer.sum(), longer.of(Part::Rest)), (100, 20));
+        assert_eq!((longer.sum(), longer.part_ns(Part::Rest)), (100, 20));
         parts.fit(40);
         assert_eq!(parts.sum(), 40);
-        assert_eq!(parts.of(Part::DataRead), 35);
+        assert_eq!(parts.part_ns(Part::DataRead), 35);
     }
 
     #[test]
@@ -385,14 +385,14 @@ mod tests {
         parts.fit(30_055_000);
         parts.charge_processor(30_000_000);
         assert_eq!(parts.sum(), 30_055_000);
-        assert_eq!(parts.of(Part::Processor), 30_000_000);
-        assert!(parts.of(Part::DataRead).abs_diff(50_000) <= 5_000);
+        assert_eq!(parts.part_ns(Part::Processor), 30_000_000);
+        assert!(parts.part_ns(Part::DataRead).abs_diff(50_000) <= 5_000);
         // Interrupted in the database's own work, the device keeps its time.
         let mut working = Parts::default();
         working.add(Part::DataRead, 50_000);
         working.add(Part::TableSearch, 30_003_000);
         working.fit(30_055_000);
         working.charge_processor(30_000_000);
-        assert_eq!(working.of(Part::DataRead), 50_000);
+        assert_eq!(working.part_ns(Part::DataRead), 50_000);
     }
 }

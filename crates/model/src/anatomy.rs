@@ -20,7 +20,7 @@ pub const UNEXPLAINED_GROUP: &str = "unexplained";
 pub struct Anatomy {
     /// The parts that any request has. All times of parts are in this order.
     pub parts: Vec<AnatomyPart>,
-    /// One of so many requests of a client was taken apart.
+    /// Of each client, every Nth request was taken apart; this is N.
     pub every: u32,
     /// Successful operations per second meanwhile.
     pub ops_per_sec: f64,

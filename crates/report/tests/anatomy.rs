@@ -84,7 +84,7 @@ fn taken_apart(name: &str, device: u64, stall: u64) -> AnatomyPoint {
         anatomy: Anatomy {
             parts: vec![
                 part("data-read", "device", "data block reads"),
-                part("stall", "stall", "waiting behind a write stall"),
+                part("stall", "stall", "write stalls"),
                 part("rest", "rest", "the rest"),
             ],
             every: 12,
@@ -125,10 +125,10 @@ fn the_verdict_says_where_the_time_of_the_slowest_went_on_each_system() {
         said,
         [
             "A: Of the slowest 0.01 % of reads in YCSB B, zipfian keys (10.0 ms on average), 71 % of \
-             the time was data block reads, 20 % waiting behind a write stall and 9 % the rest. Files \
+             the time was data block reads, 20 % write stalls and 9 % the rest. Files \
              took 71 % in all.",
             "B: Of the slowest 0.01 % of reads in YCSB B, zipfian keys (10.0 ms on average), 48 % of \
-             the time was data block reads, 44 % waiting behind a write stall and 8 % the rest. Files \
+             the time was data block reads, 44 % write stalls and 8 % the rest. Files \
              took 48 % in all.",
         ]
     );

@@ -20,7 +20,7 @@ use tailmark_model::{Anatomy, AnatomyPart, Kind};
 pub struct AnatomySettings {
     /// How many of each kind are kept whole: the slowest, and as many of all.
     pub requests: usize,
-    /// One of so many requests of a client is taken apart; at least 1.
+    /// Of each client, every Nth request is taken apart; this is N, at least 1.
     pub every: u32,
 }
 

@@ -41,7 +41,7 @@ pub fn kind_of(
     let mut bands = bands(sums);
     let mut charged = vec![([0.0; WORK.len()], 0.0); bands.len()];
     for taken in slowest.iter_mut().chain(&mut sample) {
-        let waited = taken.parts.of(Part::WriteGroup) as f64;
+        let waited = taken.parts.part_ns(Part::WriteGroup) as f64;
         let work = leaders.charge(taken);
         let response = taken.response() as f64;
         let own = bands
@@ -125,7 +125,7 @@ impl KindFound {
         let mut requests = self.slowest.iter().chain(&self.sample);
         part == Part::Rest
             || self.bands.iter().any(|band| band.ns[part as usize] >= 1.0)
-            || requests.any(|taken| taken.parts.of(part) > 0)
+            || requests.any(|taken| taken.parts.part_ns(part) > 0)
     }
 
     /// With these parts, in this order, and the number of requests that were lost.
@@ -145,7 +145,10 @@ impl KindFound {
             done: taken.done,
             client: taken.client,
             key: taken.key,
-            ns: parts.iter().map(|part| taken.parts.of(*part)).collect(),
+            ns: parts
+                .iter()
+                .map(|part| taken.parts.part_ns(*part))
+                .collect(),
             blocks: taken.parts.blocks,
             cache_hits: taken.parts.cache_hits,
         };

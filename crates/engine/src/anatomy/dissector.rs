@@ -11,7 +11,7 @@ use tailmark_driver::{Operation, OperationKind, Part, Parts, Session};
 use tailmark_model::Kind;
 use tailmark_workload::Item;
 
-/// Takes one of so many requests of a client apart.
+/// Takes every Nth request of a client apart.
 pub struct Dissector {
     anatomist: Arc<Anatomist>,
     /// Shared with the other clients of the thread.

@@ -38,7 +38,7 @@ impl Led {
     /// The work of a request, if it led a group and that took a while. One that only inserts is
     /// not known to have led.
     pub fn from_taken(taken: &TakenApart) -> Option<Self> {
-        let ns = WORK.map(|part| taken.parts.of(part));
+        let ns = WORK.map(|part| taken.parts.part_ns(part));
         let sum: u64 = ns.iter().sum();
         let has_led = sum > ns[WORK.len() - 1];
         (has_led && sum >= NOTED_NS).then_some(Self {
@@ -124,7 +124,7 @@ impl Leaders {
     /// Charges the wait of a request in write groups to what leaders did meanwhile. Returns what was
     /// charged to each work, nanoseconds.
     pub fn charge(&self, taken: &mut TakenApart) -> [u64; WORK.len()] {
-        let waited = taken.parts.of(Part::WriteGroup);
+        let waited = taken.parts.part_ns(Part::WriteGroup);
         if waited == 0 || taken.done <= taken.sent {
             return [0; WORK.len()];
         }
@@ -182,13 +182,13 @@ mod tests {
         leaders.add(&Led::from_taken(&leader).unwrap());
         let mut follower = request(20 * MS, 40 * MS, Part::WriteGroup, 20 * MS);
         leaders.charge(&mut follower);
-        assert_eq!(follower.parts.of(Part::Stall), 20 * MS);
-        assert_eq!(follower.parts.of(Part::WriteGroup), 0);
+        assert_eq!(follower.parts.part_ns(Part::Stall), 20 * MS);
+        assert_eq!(follower.parts.part_ns(Part::WriteGroup), 0);
         // Half of its wait was before the stall, while no leader did anything.
         let mut early = request(MS, 21 * MS, Part::WriteGroup, 20 * MS);
         leaders.charge(&mut early);
-        assert_eq!(early.parts.of(Part::Stall), 10 * MS);
-        assert_eq!(early.parts.of(Part::WriteGroup), 10 * MS);
+        assert_eq!(early.parts.part_ns(Part::Stall), 10 * MS);
+        assert_eq!(early.parts.part_ns(Part::WriteGroup), 10 * MS);
     }
 
     #[test]

@@ -239,7 +239,7 @@ fn of_pairs<'a>(
     Some(Ok(CardFigure { about, ..figure }))
 }
 
-/// Whom the subject beats behind its best competitor: `; +23 % over C`.
+/// The other systems that the subject beats, for the end of a card: `; +23 % over C`.
 fn beaten<'c>(on_cards: &OnCards<'_>, beaten: impl Iterator<Item = &'c Comparison>) -> String {
     let said = beaten.map(|one| {
         let improvement = on_cards.comparisons.improvement(one);

@@ -265,7 +265,7 @@ mod tests {
             (Part::MemtableRead, 5_000),
             (Part::Rest, 15_000),
         ] {
-            assert_eq!(parts.of(part), ns, "{}", part.row().name);
+            assert_eq!(parts.part_ns(part), ns, "{}", part.row().name);
         }
         assert_eq!(parts.blocks, [1, 1, 0]);
     }
@@ -291,7 +291,7 @@ mod tests {
             (Part::LogWrite, 8_000),
             (Part::LogOther, 1_000),
         ] {
-            assert_eq!(parts.of(part), ns, "{}", part.row().name);
+            assert_eq!(parts.part_ns(part), ns, "{}", part.row().name);
         }
     }
 }
